@@ -1,0 +1,1 @@
+"""Statistics of a benchmark and of the answers given to it."""

@@ -1,0 +1,155 @@
+"""Building a benchmark: recipe → run folder → benchmark folder."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from adage.cast import assemble
+from adage.corpus.read import Reading, ReadOptions, read
+from adage.engine.run import Engine, Source, StageOutput, Watcher
+from adage.errors import RecipeError
+from adage.export.benchmark import write_benchmark
+from adage.language import Language
+from adage.pipeline import NAMES, stages
+from adage.recipe import Corpus, Recipe
+from adage.records import RawRow, digest
+from adage.store.files import hash_file
+from adage.store.run import Run, StageState
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a build left behind."""
+
+    run: Path
+    states: tuple[StageState, ...]
+    benchmark: Path | None
+    """Folder of the finished benchmark; None where the build ended before curate."""
+    calls: dict[str, dict[str, int | float]]
+    """Model → calls made, taken from the journal, and tokens."""
+
+
+class CorpusSource:
+    """The rows of a user's file, read once and numbered."""
+
+    def __init__(self, corpus: Corpus, language: Language, *, limit: int | None = None) -> None:
+        self._corpus, self._language, self._limit = corpus, language, limit
+        self._rows: list[RawRow] | None = None
+        self.hash = digest(
+            hash_file(corpus.file) if corpus.file.exists() else "",
+            corpus.model_dump(mode="json", exclude={"file"}),
+            limit,
+        )
+
+    def reading(self) -> Reading:
+        """The file as the reader understands it.
+
+        Raises:
+            CorpusError: the file cannot be read as asked.
+        """
+        return read(self._corpus.file, self._language, read_options(self._corpus))
+
+    def read(self, kind: type[R]) -> Iterator[R]:
+        """The rows; `kind` must be `RawRow`, which acquire needs whole."""
+        if self._rows is None:
+            rows = self.reading().rows[: self._limit]
+            self._rows = [msgspec.structs.replace(row, number=number) for number, row in enumerate(rows, 1)]
+        yield from (row for row in self._rows if isinstance(row, kind))
+
+
+def read_options(corpus: Corpus) -> ReadOptions:
+    """What a recipe says of how its corpus is to be read."""
+    return ReadOptions(
+        encoding=corpus.encoding,
+        delimiter=corpus.delimiter,
+        table=corpus.table,
+        text=corpus.text,
+        explanation=corpus.explanation,
+        gloss=corpus.gloss,
+        group=corpus.group,
+    )
+
+
+async def build(
+    recipe: Recipe,
+    folder: Path,
+    *,
+    watcher: Watcher,
+    until: str | None = None,
+    start: str | None = None,
+    limit: int | None = None,
+    replay: bool = False,
+    recalibrate: bool = False,
+) -> Built:
+    """Run the stages that are not up to date, and write the benchmark.
+
+    Args:
+        recipe: The recipe, with absolute paths.
+        folder: The recipe's folder; the stores lie in its `.adage`.
+        watcher: Told how the build goes.
+        until: Last stage to run.
+        start: First stage to compute again even if it is up to date.
+        limit: Use only this many rows of the corpus.
+        replay: Answer model calls and vectors from the stores alone; the first one missing ends the build.
+        recalibrate: Let the filter measure its thresholds anew.
+
+    Raises:
+        AdageError: see `errors`; its `exit_code` says how a command line should end.
+    """
+    last = _index(until, default=len(NAMES) - 1)
+    first = _index(start, default=len(NAMES))
+    run = Run(recipe.out)
+    started, clock = datetime.now(UTC), time.monotonic()
+    cast = assemble(recipe, folder / ".adage", replay=replay)
+    states: list[StageState] = []
+    error = ""
+    try:
+        with run.locked():
+            engine = Engine(run, cast.journal, watcher, max_failed=recipe.max_failed)
+            source: Source = CorpusSource(recipe.corpus, cast.language, limit=limit)
+            for place, stage in enumerate(stages(recipe, cast, recalibrate=recalibrate)[: last + 1]):
+                state = await engine.run(stage, source, force=place >= first)
+                states.append(state)
+                source = StageOutput(run, state, stage.folder)
+            benchmark = None
+            if last == len(NAMES) - 1:
+                benchmark = await write_benchmark(run, recipe, cast)
+    except BaseException as fault:
+        error = f"{type(fault).__name__}: {fault}"
+        raise
+    finally:
+        calls = {name: msgspec.to_builtins(model.usage) for name, model in cast.played.items()}
+        await cast.close()
+        if run.root.is_dir():
+            run.note(
+                {
+                    "started": started.isoformat(timespec="seconds"),
+                    "seconds": round(time.monotonic() - clock, 1),
+                    "host": platform.node(),
+                    "python": sys.version.split()[0],
+                    "adage": version("adage"),
+                    "models": calls,
+                    "error": error,
+                }
+            )
+    return Built(run=recipe.out, states=tuple(states), benchmark=benchmark, calls=calls)
+
+
+def _index(name: str | None, *, default: int) -> int:
+    if name is None:
+        return default
+    if name not in NAMES:
+        raise RecipeError(f"there is no stage {name!r}", hint=f"the stages are: {', '.join(NAMES)}")
+    return NAMES.index(name)

@@ -1,0 +1,92 @@
+"""JSON, JSON Lines and YAML to tables; duplicate keys are kept, aliases and runaway nesting are refused."""
+
+from __future__ import annotations
+
+import json
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from adage.corpus.literals import read_literals
+from adage.corpus.table import DEPTH, Fields, Row, Table, tables_of
+from adage.errors import CorpusError
+
+_DECODER = json.JSONDecoder(object_pairs_hook=Fields)
+
+
+def read_json(text: str, name: str) -> list[Table]:
+    """Tables of a JSON document; one with comments, trailing commas or bare keys is read as a source literal.
+
+    Raises:
+        CorpusError: It is neither, with the line of the first fault.
+    """
+    try:
+        value = _DECODER.decode(text.strip().lstrip("\ufeff"))
+    except json.JSONDecodeError as error:
+        try:
+            tables = read_literals(text)
+        except CorpusError:
+            tables = []
+        if tables:
+            return tables
+        raise CorpusError(f"{name}:{error.lineno}:{error.colno}: not JSON: {error.msg}", hint=_MEND) from None
+    except RecursionError:
+        raise CorpusError(f"{name}: JSON nested too deeply to read", hint="is this a corpus?") from None
+    return tables_of(value)
+
+
+_MEND = "mend that place, or save the file as JSON again"
+
+
+def read_jsonl(text: str) -> list[Table]:
+    """One table of a JSON Lines file; a line that is not JSON is kept as a damaged row."""
+    table = Table("")
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            value: object = _DECODER.decode(line.strip().lstrip("\ufeff"))
+            inner = tables_of([value])
+        except (json.JSONDecodeError, RecursionError, CorpusError) as error:
+            table.add(Row({}, f":{number}", damage=f"line is not JSON ({type(error).__name__})"))
+            continue
+        rows = inner[0].rows if inner else [Row({}, "")]
+        table.add(Row(rows[0].cells, f":{number}"))
+    return [table]
+
+
+def read_yaml(text: str, name: str) -> list[Table]:
+    """Tables of a YAML document; only plain data are made, tags are ignored and aliases refused.
+
+    Raises:
+        CorpusError: Not YAML, or it uses aliases (a few of which can stand for billions of values).
+    """
+    yaml = YAML(typ="safe", pure=True)
+    try:
+        for token in yaml.scan(text):
+            if type(token).__name__ == "AliasToken":
+                line = token.start_mark.line + 1
+                raise CorpusError(
+                    f"{name}:{line}: YAML aliases (*name) are not read", hint="write the repeated value out"
+                )
+        node = yaml.compose(text)
+    except MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise CorpusError(f"{name}:{line}: not YAML: {error.problem}", hint=_MEND) from None
+    except (YAMLError, RecursionError) as error:
+        raise CorpusError(f"{name}: not YAML: {type(error).__name__}", hint=_MEND) from None
+    return tables_of(_plain(node, 0))
+
+
+def _plain(node: Node | None, depth: int) -> object:
+    """The data of a YAML node as texts, so that nothing (dates, `no`, 010) is reinterpreted."""
+    if depth > DEPTH:
+        raise CorpusError(f"YAML nested more than {DEPTH} levels deep", hint="is this a corpus?")
+    if isinstance(node, MappingNode):
+        return Fields((str(key.value), _plain(value, depth + 1)) for key, value in node.value)
+    if isinstance(node, SequenceNode):
+        return [_plain(value, depth + 1) for value in node.value]
+    if isinstance(node, ScalarNode):
+        return "" if node.tag == "tag:yaml.org,2002:null" else str(node.value)
+    return ""

@@ -1,0 +1,1 @@
+"""What a finished run hands on: the benchmark folder and its data card."""

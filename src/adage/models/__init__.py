@@ -1,0 +1,1 @@
+"""Models: chat endpoints, embedded models, encoders, language identifiers, and scripted fakes."""

@@ -1,0 +1,359 @@
+"""One HTTP endpoint: bounded concurrency that adapts, bounded retries in one place, every failure as a `ModelError`."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import os
+import random
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import Any, TypeVar
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+import msgspec
+from yarl import URL
+
+from adage.errors import (
+    BadReply,
+    BadRequest,
+    EndpointBusy,
+    EndpointUnreachable,
+    MissingKey,
+    ModelError,
+    RecipeError,
+    RequestRejected,
+)
+
+T = TypeVar("T")
+
+MAX_REPLY_BYTES = 16 << 20
+_LONGEST_WAIT_S = 120.0
+_DOWN_AFTER = 10
+"""Calls in a row that exhausted their retries before the endpoint counts as down."""
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+_FAILURES: tuple[tuple[type[BaseException], type[ModelError]], ...] = (
+    (aiohttp.ConnectionTimeoutError, EndpointUnreachable),
+    (aiohttp.ClientConnectorError, EndpointUnreachable),
+    (aiohttp.ServerFingerprintMismatch, EndpointUnreachable),
+    (aiohttp.InvalidURL, EndpointUnreachable),
+    (aiohttp.NonHttpUrlClientError, EndpointUnreachable),
+    (aiohttp.ClientHttpProxyError, EndpointUnreachable),
+    (aiohttp.ClientConnectionError, EndpointBusy),
+    (aiohttp.ClientPayloadError, EndpointBusy),
+    (TimeoutError, EndpointBusy),
+    (OSError, EndpointBusy),
+    (aiohttp.ClientError, BadReply),
+)
+"""What an exception of aiohttp means; the first class that fits counts."""
+
+
+def failure_of(kind: type[BaseException]) -> type[ModelError]:
+    """The error that an exception class of aiohttp stands for."""
+    return next(error for caught, error in _FAILURES if issubclass(kind, caught))
+
+
+class _Refused(Exception):
+    """An HTTP answer that is no success: what it means, and how long the server asks to wait."""
+
+    def __init__(self, error: ModelError, status: int, retry_after_s: float | None = None) -> None:
+        super().__init__(error.message)
+        error.status = status
+        self.error = error
+        self.retry_after_s = retry_after_s
+
+
+class Limiter:
+    """At most so many at once: halves when the server is overloaded, grows by one per full round of successes.
+
+    Additive increase, multiplicative decrease (Chiu & Jain 1989). First come, first served.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.limit = float(most)
+        self.in_flight = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._halved_at = -1.0
+
+    async def __aenter__(self) -> None:
+        if self._waiting or self.in_flight >= int(self.limit):
+            turn = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            try:
+                await turn
+            except asyncio.CancelledError:
+                if turn.done() and not turn.cancelled():
+                    self._leave()
+                raise
+        else:
+            self.in_flight += 1
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._leave()
+
+    def succeeded(self) -> None:
+        """Note a success."""
+        self.limit = min(float(self.most), self.limit + 1.0 / self.limit)
+
+    def overloaded(self, sent_at: float) -> None:
+        """Note a refusal of a request sent at `sent_at`; requests of one burst halve the limit once."""
+        if sent_at > self._halved_at:
+            self.limit = max(1.0, self.limit / 2)
+            self._halved_at = time.monotonic()
+
+    def _leave(self) -> None:
+        self.in_flight -= 1
+        while self._waiting and self.in_flight < int(self.limit):
+            turn = self._waiting.popleft()
+            if not turn.done():
+                self.in_flight += 1
+                turn.set_result(None)
+
+
+class Endpoint:
+    """The address of an OpenAI-compatible server, and everything about talking to it that is not chat or embedding.
+
+    Timeouts count from the moment a request is sent, not while it waits for its turn. After ten calls in a row
+    that outlasted their retries, or one that could not connect, the endpoint counts as down and every later call
+    fails at once.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        key_env: str | None = None,
+        concurrency: int = 16,
+        timeout_s: float = 120.0,
+        connect_timeout_s: float = 10.0,
+        retries: int = 5,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self.url = _checked(base_url)
+        self.key_env = key_env
+        self.limiter = Limiter(concurrency)
+        self._timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=connect_timeout_s, connect=None)
+        self._tries: dict[type[ModelError], int] = {
+            EndpointBusy: retries + 1,
+            EndpointUnreachable: min(retries, 2) + 1,
+            BadReply: min(retries, 2) + 1,
+        }
+        self._sleep = sleep
+        self._jitter = jitter
+        self._session: aiohttp.ClientSession | None = None
+        self._exhausted = 0
+        self._down: EndpointUnreachable | None = None
+
+    @property
+    def address(self) -> str:
+        """Host, port and path: what identifies the endpoint to people and in keys."""
+        return f"{self.url.authority}{self.url.path}".rstrip("/")
+
+    async def post(self, path: str, body: dict[str, Any], read: Callable[[dict[str, Any]], T]) -> T:
+        """Send `body` as JSON and return what `read` makes of the answer, trying again where that may help.
+
+        `read` raises `BadReply` when the answer is not what it should be.
+
+        Raises:
+            MissingKey: the key's variable is not set; nothing was sent.
+            EndpointUnreachable: no connection, or the endpoint has failed too often in a row.
+            RequestRejected: 401, 402, 403, 404, a redirect, or a quota that is used up.
+            BadRequest: any other 4xx.
+            EndpointBusy: 429, 5xx, a reset or a timeout on every try.
+            BadReply: the answer is no JSON object, is too large, or `read` does not take it.
+        """
+        headers = self._headers()
+        data = msgspec.json.encode(body)
+        tried = 0
+        async with self.limiter:
+            while True:
+                if self._down:
+                    raise EndpointUnreachable(self._down.message, hint=self._down.hint)
+                tried += 1
+                sent_at = time.monotonic()
+                try:
+                    value = read(await self._send("POST", path, headers, data))
+                except (_Refused, BadReply, aiohttp.ClientError, OSError) as caught:
+                    error = self._error_of(caught)
+                    if error.status in {429, 503}:
+                        self.limiter.overloaded(sent_at)
+                    asked_s = caught.retry_after_s if isinstance(caught, _Refused) else None
+                    if tried >= self._tries.get(type(error), 1) or (asked_s or 0.0) > _LONGEST_WAIT_S:
+                        self._note(error)
+                        raise error from caught
+                    await self._sleep(self._pause(tried) if asked_s is None else asked_s)
+                else:
+                    self.limiter.succeeded()
+                    self._exhausted = 0
+                    return value
+
+    async def models(self) -> tuple[str, ...]:
+        """Names of the models that the endpoint serves; empty when it does not say."""
+        try:
+            answer = await self._send("GET", "models", self._headers(), None)
+            return tuple(sorted(str(entry["id"]) for entry in answer["data"]))
+        except (_Refused, aiohttp.ClientError, OSError, KeyError, TypeError):
+            return ()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    def _headers(self) -> dict[str, str]:
+        if self.key_env is None:
+            return {}
+        key = os.environ.get(self.key_env, "").strip()
+        if not key or not key.isascii() or not key.isprintable():
+            raise MissingKey(
+                f"the environment variable {self.key_env!r} should hold the key for {self.address}, but it is "
+                + ("not usable as one" if key else "not set"),
+                hint=f"export {self.key_env}=… and run the same command again",
+            )
+        return {"Authorization": f"Bearer {key}"}
+
+    async def _send(self, method: str, path: str, headers: dict[str, str], data: bytes | None) -> dict[str, Any]:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                timeout=self._timeout,
+                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
+                headers={"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "adage"},
+                cookie_jar=aiohttp.DummyCookieJar(),
+                proxy=_proxy_for(self.url),
+            )
+        url = self.url / path
+        async with self._session.request(method, url, data=data, headers=headers, allow_redirects=False) as response:
+            content = bytearray()
+            async for chunk in response.content.iter_chunked(1 << 16):
+                content += chunk
+                if len(content) > MAX_REPLY_BYTES:
+                    too_large = BadReply(f"{self.address} sent more than {MAX_REPLY_BYTES >> 20} MB")
+                    raise _Refused(too_large, response.status)
+            return self._read(response, bytes(content), headers.get("Authorization", ""))
+
+    def _read(self, response: aiohttp.ClientResponse, content: bytes, secret: str) -> dict[str, Any]:
+        try:
+            answer = msgspec.json.decode(content)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            answer = None
+        status = response.status
+        if status == 200 and isinstance(answer, dict):
+            if not answer.get("error"):
+                return answer
+            status = _status_within(answer["error"])
+        said = _said(answer, content)
+        if key := secret.removeprefix("Bearer "):
+            said = said.replace(key, "***")
+        error = self._refusal(status, said, response.headers.get("Location", ""))
+        raise _Refused(error, status, _retry_after(response.headers.get("Retry-After")))
+
+    def _refusal(self, status: int, said: str, location: str) -> ModelError:
+        where = f"{self.address} answered {status}: {said}"
+        if status == 200:
+            return BadReply(f"{self.address} sent something that is no JSON object: {said}")
+        if status in {401, 403}:
+            hint = f"check the key in {self.key_env}" if self.key_env else "name the key's variable in the recipe"
+            return RequestRejected(where, hint=hint)
+        if 300 <= status < 400:
+            return RequestRejected(
+                f"{self.address} redirects to {location!r}, which is not followed",
+                hint="put the final address into the recipe",
+            )
+        if status == 402 or (status == 429 and "quota" in said.casefold()):
+            return RequestRejected(where, hint="the account has no credit left; stored calls are kept")
+        if status in {404, 405, 501}:
+            return RequestRejected(where, hint="check base_url (it usually ends in /v1) and the model's name")
+        if status in {408, 409, 425, 429} or status >= 500:
+            return EndpointBusy(where, hint="run the same command again later; stored calls are kept")
+        return BadRequest(where)
+
+    def _error_of(self, caught: Exception) -> ModelError:
+        if isinstance(caught, _Refused):
+            return caught.error
+        if isinstance(caught, ModelError):
+            return caught
+        kind = failure_of(type(caught))
+        reason = " ".join(str(caught).split()) or type(caught).__name__
+        if kind is EndpointUnreachable:
+            return kind(
+                f"no connection to {self.address}: {reason}",
+                hint="check that the server runs and that base_url is right",
+            )
+        if isinstance(caught, TimeoutError):
+            return kind(f"{self.address} did not answer within {self._timeout.total:g} s", hint="raise timeout_s")
+        return kind(f"{self.address} broke off: {reason}")
+
+    def _note(self, error: ModelError) -> None:
+        """Count a call that has failed for good; too many in a row, or no connection, and the endpoint is down."""
+        if error.retryable:
+            self._exhausted += 1
+        if isinstance(error, EndpointUnreachable):
+            self._down = error
+        elif self._exhausted >= _DOWN_AFTER:
+            self._down = EndpointUnreachable(
+                f"{self.address} failed {self._exhausted} calls in a row; the last one: {error.message}",
+                hint="run the same command again when it is back; stored calls are kept",
+            )
+
+    def _pause(self, tried: int) -> float:
+        """Exponential back-off with jitter: between half and all of 0.5, 1, 2, … at most 30 seconds."""
+        return float(min(30.0, 0.5 * 2.0 ** (tried - 1)) * (0.5 + 0.5 * self._jitter()))
+
+
+def _checked(base_url: str) -> URL:
+    try:
+        url = URL(base_url.rstrip("/"))
+    except ValueError:
+        url = URL()
+    if url.scheme not in {"http", "https"} or not url.host or url.user or url.password or url.query_string:
+        shown = str(url.with_user(None).with_query(None)) if url.host else base_url
+        raise RecipeError(
+            f"base_url {shown!r} is not usable: expected http(s)://host[:port]/path, without user, password or query",
+            hint="a key belongs into an environment variable, named by key_env",
+        )
+    return url
+
+
+def _proxy_for(url: URL) -> str | None:
+    """Proxy that the environment sets for this address; never for the machine itself."""
+    host = url.host or ""
+    return None if host in _LOOPBACK or proxy_bypass(host) else getproxies().get(url.scheme)
+
+
+def _retry_after(value: str | None) -> float | None:
+    """Seconds to wait by a Retry-After header (RFC 9110, 10.2.3): a number or a date."""
+    if not value:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+    except ValueError:
+        return None
+
+
+def _said(answer: object, content: bytes) -> str:
+    """What the server says went wrong, on one line of at most 500 characters."""
+    found: object = answer
+    for field in ("error", "message", "detail"):
+        if isinstance(found, dict) and found.get(field):
+            found = found[field]
+    text = content.decode(errors="replace") if found is None else str(found)
+    return " ".join(text.split())[:500] or "(nothing)"
+
+
+def _status_within(error: object) -> int:
+    """Status of an error that came with HTTP 200, as gateways send it."""
+    code = error.get("code") if isinstance(error, dict) else None
+    return int(code) if isinstance(code, int) and 400 <= code < 600 else 502

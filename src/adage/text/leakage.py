@@ -1,0 +1,298 @@
+"""Whether a scenario gives its proverb away by sharing a content word with it, in whatever inflected form.
+
+Each word leaves *traces*: hard ones (its form, its stem), which different words rarely share, and soft ones (its root,
+its consonant skeleton, its reading), which related words share too. A shared hard trace drops the scenario, a shared
+soft one flags it. Texts are compared as sets of traces, and the traces of a word are computed once.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+import regex
+import snowballstemmer
+
+from adage.language import Language
+from adage.text.scripts import letters
+from adage.text.segment import Token, lemmas, words
+from adage.text.unicode import key, normal
+
+_CONTAINED = 0.75
+"""Share of the shorter word's n-grams that makes two long words look related."""
+_RADICALS = 3
+"""Consonants that a shared skeleton or root needs: shorter ones are shared by chance."""
+_MORAE = 3
+"""Characters that a shared reading needs."""
+_SOUGHT = {"reading in kana": "reading in kanji", "reading in kanji": "reading in kana"}
+"""Traces that match another kind than their own: a reading is evidence where one text spells the word out in kana;
+two words in different kanji that sound alike (機会, 機械) are different words."""
+_HAN = regex.compile(r"\p{Han}")
+
+
+class Leakage(NamedTuple):
+    """How far a scenario gives its proverb away."""
+
+    verdict: Literal["drop", "flag", "none"]
+    score: float
+    """Highest share (0 to 1) of one content word of the proverb that a word of the scenario covers."""
+    evidence: str
+    """The words that met and how, such as `stone ~ stones (stem)`; empty where nothing met."""
+
+
+class Trace(NamedTuple):
+    """Something a word is recognised by, comparable within its kind."""
+
+    kind: str
+    value: str
+
+
+class _Word(NamedTuple):
+    surface: str
+    form: str
+    """Key of the word or of its lemma; function words and n-grams are taken from it."""
+    content: bool
+    hard: tuple[Trace, ...]
+    soft: tuple[Trace, ...]
+    grams: frozenset[str]
+    """Character n-grams of the form; none for a word too short to judge by them."""
+
+
+def content_words(text: str, language: Language) -> list[str]:
+    """The words of a proverb that a scenario must not use, as they stand in it, each once.
+
+    Function words, numbers and single letters are no content words. In a language without a list of function words
+    every word of up to three letters counts as one: frequent words are short (Zipf 1935).
+
+    Raises:
+        MissingExtra: The pack needs an optional package.
+    """
+    return [word.surface for word in _content(text, language)]
+
+
+def leak(scenario: str, proverb: str, language: Language) -> Leakage:
+    """Judge whether `scenario` uses a content word of `proverb`.
+
+    Drop: the same form or the same stem (Snowball; stripped of affixes; the lemma in Japanese; a shared n-gram where
+    words are not separated). Flag: the same root, a skeleton of at least three consonants, the same reading, or n-grams
+    that cover most of a long word. Equal skeletons are no more than a flag even when the whole words are equal but for
+    their vowels: ከበሮ (drum) and ከበረ (was honoured). Without a list of function words nothing is dropped, since what the
+    two texts share may be one.
+
+    Raises:
+        MissingExtra: The pack needs an optional package.
+    """
+    wanted = _content(proverb, language)
+    if language.segment.words == "runs":
+        hit = _shared_runs(key(scenario, language), wanted, language.leak.ngram)
+    else:
+        found = [word for word in _analyse(scenario, language) if word.content]
+        hit = _shared_hard(wanted, found) or _shared_soft(wanted, found)
+    return hit._replace(verdict="flag") if hit.verdict == "drop" and not language.words.function else hit
+
+
+def unit_leak(text: str, language: Language, units: Iterable[str]) -> str:
+    """The first word or phrase in `text` that names what is asked for ("proverb"), as key text; else empty.
+
+    Args:
+        text: A scenario.
+        language: Its language.
+        units: Words and phrases: `Language.words.unit` or the recipe's own; `*` stands for any letters.
+
+    >>> from adage.language import load
+    >>> unit_leak("There is an Old Saying: wait!", load("en"), ["proverb*", "old saying*"])
+    'old saying'
+    """
+    hit = _units(tuple(units), language).search(_words_as_keys(text, language))
+    return hit.group() if hit else ""
+
+
+def _shared_hard(wanted: Iterable[_Word], found: list[_Word]) -> Leakage | None:
+    seen = {trace: word for word in reversed(found) for trace in word.hard}
+    for word in wanted:
+        for trace in word.hard:
+            if trace in seen:
+                return Leakage("drop", 1.0, _evidence(word, seen[trace].surface, trace.kind))
+    return None
+
+
+def _shared_soft(wanted: Iterable[_Word], found: list[_Word]) -> Leakage:
+    """The strongest soft hit, or how close the n-grams of any two words came."""
+    seen = {trace: word for word in reversed(found) for trace in word.soft}
+    best = Leakage("none", 0.0, "")
+    for word in wanted:
+        for kind, value in word.soft:
+            other = seen.get(Trace(_SOUGHT.get(kind, kind), value))
+            if other is not None:
+                share = min(1.0, len(value) / len(word.form))
+                best = _stronger(best, Leakage("flag", share, _evidence(word, other.surface, kind)))
+        for other in found:
+            if not word.grams.isdisjoint(other.grams):
+                common = len(word.grams & other.grams)
+                share = common / len(word.grams)
+                if common >= _CONTAINED * min(len(word.grams), len(other.grams)):
+                    best = _stronger(best, Leakage("flag", share, _evidence(word, other.surface, "n-grams")))
+                else:
+                    best = _stronger(best, Leakage("none", share, ""))
+    return best
+
+
+def _shared_runs(scenario: str, wanted: Iterable[_Word], size: int) -> Leakage:
+    """Where words are not separated, any n-gram of a run that the scenario (as key) contains is a shared word."""
+    best = Leakage("none", 0.0, "")
+    for word in wanted:
+        grams = _ngrams(word.form, size) or [word.form]
+        shared = [gram for gram in grams if gram in scenario]
+        if shared:
+            best = _stronger(best, Leakage("drop", len(shared) / len(grams), _evidence(word, shared[0], "n-grams")))
+    return best
+
+
+def _stronger(a: Leakage, b: Leakage) -> Leakage:
+    """The worse of two findings; the first of equals."""
+    return max(a, b, key=lambda found: (found.verdict != "none", found.score))
+
+
+def _evidence(word: _Word, other: str, kind: str) -> str:
+    return f"{word.surface} ~ {other} ({kind})"
+
+
+@lru_cache(maxsize=1 << 16)
+def _content(text: str, language: Language) -> tuple[_Word, ...]:
+    """The content words of a proverb; all its scenarios ask for them."""
+    if language.segment.words == "runs":
+        found = _pieces(text, language)
+    else:
+        found = (word for word in _analyse(text, language) if word.content)
+    return tuple({word.form: word for word in found}.values())
+
+
+def _analyse(text: str, language: Language) -> list[_Word]:
+    if language.segment.words == "fugashi":
+        return [_from_token(token, language) for token in lemmas(text, language)]
+    return [_from_surface(word, language) for word in words(text, language)]
+
+
+def _pieces(text: str, language: Language) -> Iterator[_Word]:
+    """The pieces of at least two characters that are left of each run when function words are cut out."""
+    listed = sorted(_function_words(language), key=len, reverse=True)
+    cut = regex.compile("|".join(map(regex.escape, listed)) or "(?!)")
+    for run in words(text, language):
+        for piece in cut.split(key(run, language)):
+            if len(letters(piece)) > 1:
+                yield _Word(piece, piece, True, (), (), frozenset())
+
+
+@lru_cache(maxsize=1 << 18)
+def _from_surface(surface: str, language: Language) -> _Word:
+    """A word recognised by its form, stems, root, skeletons and n-grams, as far as the pack has them."""
+    form = key(surface, language)
+    bare = normal(surface, language)
+    stripped = list(_strip_affixes(form, language))
+    snowball, isri = _snowball(language.leak.stemmer), _root(language.leak.root)
+    stems = [stripped[-1], *(snowball(spelling) for spelling in (form, bare))]
+    soft = [Trace("root", root) for root in (isri(bare),) if len(root) >= _RADICALS]
+    for stem in stripped:
+        skeleton = _skeleton(stem, language)
+        if len(skeleton) >= _RADICALS:
+            soft.append(Trace("skeleton", skeleton))
+    function = _function_words(language)
+    spelled = letters(form)
+    is_function = form in function or stripped[-1] in function if function else len(spelled) <= 3
+    hard = [Trace("form", form), *(Trace("stem", stem) for stem in stems if len(stem) > 1)]
+    grams = _ngrams(form, language.leak.ngram)
+    return _Word(
+        surface,
+        form,
+        len(spelled) > 1 and not is_function,
+        tuple(dict.fromkeys(hard)),
+        tuple(dict.fromkeys(soft)),
+        frozenset(grams if len(grams) > 1 else ()),
+    )
+
+
+@lru_cache(maxsize=1 << 18)
+def _from_token(token: Token, language: Language) -> _Word:
+    """A word recognised by its lemma and, between kana and kanji spelling, by its reading."""
+    form = key(token.lemma, language)
+    content = token.part_of_speech.startswith(language.segment.content) and form not in _function_words(language)
+    script = "kanji" if _HAN.search(token.surface) else "kana"
+    soft = (Trace(f"reading in {script}", token.reading),) if len(token.reading) >= _MORAE else ()
+    return _Word(token.surface, form, content and bool(form), (Trace("lemma", form),), soft, frozenset())
+
+
+@lru_cache
+def _function_words(language: Language) -> frozenset[str]:
+    return frozenset(key(word, language) for word in language.words.function) - {""}
+
+
+def _strip_affixes(form: str, language: Language) -> Iterator[str]:
+    """The form, then what is left after each affix: prefixes first, the longest that leaves `min_stem` characters."""
+    yield form
+    prefixes, suffixes = _affixes(language)
+    for affixes, cut in ((prefixes, str.removeprefix), (suffixes, str.removesuffix)):
+        while True:
+            rests = (cut(form, affix) for affix in affixes)
+            shorter = next((rest for rest in rests if language.leak.min_stem <= len(rest) < len(form)), form)
+            if shorter == form:
+                break
+            form = shorter
+            yield form
+
+
+@lru_cache
+def _affixes(language: Language) -> tuple[list[str], list[str]]:
+    """Prefixes and suffixes as keys, longest first."""
+    both = (language.leak.prefixes, language.leak.suffixes)
+    prefixes, suffixes = ([key(affix, language) for affix in sorted(part, key=len, reverse=True)] for part in both)
+    return prefixes, suffixes
+
+
+def _skeleton(form: str, language: Language) -> str:
+    """The consonants of a word in a syllabary, each as the character that has the first vowel."""
+    if language.leak.syllabary is None:
+        return ""
+    first, last, row = language.leak.syllabary
+    bases = [chr(ord(char) - (ord(char) - first) % row) for char in form if first <= ord(char) <= last]
+    return "".join(base for base in bases if base not in language.leak.skeleton_skip)
+
+
+def _ngrams(form: str, size: int) -> list[str]:
+    return [form[start : start + size] for start in range(len(form) - size + 1)]
+
+
+@lru_cache
+def _snowball(algorithm: str) -> Callable[[str], str]:
+    """The stemming function of a Snowball algorithm; without one, a function that finds nothing."""
+    if not algorithm:
+        return lambda _: ""
+    stem: Callable[[str], str] = snowballstemmer.stemmer(algorithm).stemWord
+    return stem
+
+
+@lru_cache
+def _root(extractor: str) -> Callable[[str], str]:
+    """The root extractor of that name; importing `nltk` takes a second, so only where it is needed."""
+    if not extractor:
+        return lambda _: ""
+    stem: Callable[[str], str] = importlib.import_module("nltk.stem.isri").ISRIStemmer().stem
+    return stem
+
+
+def _words_as_keys(text: str, language: Language) -> str:
+    """The text as keys of its words with one space between; one key where words are not separated."""
+    if language.segment.words != "unicode":
+        return key(text, language)
+    return " ".join(_from_surface(word, language).form for word in words(text, language))
+
+
+@lru_cache
+def _units(units: tuple[str, ...], language: Language) -> regex.Pattern[str]:
+    """Any of the units, as whole words where words are separated."""
+    globs = [r"\S*".join(regex.escape(_words_as_keys(part, language)) for part in unit.split("*")) for unit in units]
+    either = "|".join(glob for glob in globs if glob.strip(r"\S*"))
+    if language.segment.words == "unicode":
+        return regex.compile(rf"(?<!\S)(?:{either})(?!\S)" if either else "(?!)")
+    return regex.compile(either or "(?!)")

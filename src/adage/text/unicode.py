@@ -1,0 +1,138 @@
+"""Text as people see it (`show`) and text as it is compared (`key`); the second never reaches a reader.
+
+Neither is NFKC of the other: compatibility folding would turn ﷺ into four words and ½ into 1⁄2 on the page.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+
+import regex
+
+from adage.errors import LanguageError
+from adage.language import Language
+from adage.text.scripts import letters
+
+__all__ = ["isolate", "key", "letters", "neutralise", "normal", "show"]
+
+_SPACE = regex.compile(r"\s+")
+_JOINERS = regex.compile(r"[\u200C\u200D]")
+# What has no business in running text: controls, lone surrogates, noncharacters, BOM, soft hyphen, zero-width space,
+# word joiners, bidi marks, embeddings and isolates, interlinear annotation. (Format characters that show, such as the
+# Arabic number signs, and the Mongolian vowel separator stay.)
+_STRAY = regex.compile(
+    r"[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}\u00AD\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]"
+)
+_C1 = regex.compile(r"[\x80-\x9F]")
+_LATIN_ONLY = regex.compile(r"[\p{Latin}\P{L}]*")
+_APOSTROPHE = regex.compile(r"(?<=[\p{L}\p{M}])['’‘ʼʻ`´׳՚＇](?=\p{L})")
+_MARK_AFTER_SPACE = regex.compile(r" +(?=\p{M})")
+_NOT_COMPARED = regex.compile(r"[\p{P}\p{S}\p{Z}\p{C}]+")
+_FORMULA = regex.compile(r"\s*[=+\-@＝＋－＠|%]|[\t\r\n]")
+
+
+def show(text: str, *, joiners: bool) -> str:
+    """Text for people: NFC, one line, without what cannot be seen; every visible sign stays as it was written.
+
+    Args:
+        text: Text as read from a file.
+        joiners: Whether ZWNJ and ZWJ are part of the orthography (`Language.joiners`).
+
+    Left-over C1 controls become the character that Windows-1252 has there; its letters only in Latin text, because
+    elsewhere they mark a lost character, not a Latin one. Line breaks and exotic spaces become one space.
+
+    >>> show(" Ali\\x92nin\\u00a0evi\\n", joiners=False)
+    'Ali’nin evi'
+    """
+    latin = _LATIN_ONLY.fullmatch(text) is not None
+    text = _C1.sub(lambda char: _windows_1252(char.group(), letters_too=latin), text)
+    text = _STRAY.sub("", _SPACE.sub(" ", text))
+    if not joiners:
+        text = _JOINERS.sub("", text)
+    return unicodedata.normalize("NFC", _SPACE.sub(" ", text).strip(" \u200c"))
+
+
+def key(text: str, language: Language) -> str:
+    """Text for finding duplicates: two spellings of one proverb have the same key. Idempotent.
+
+    In this order: NFKC; the pack's `key.case`, case folding, digits of any script as 0-9; `key.strip`; `key.letters`;
+    `key.fold`; apostrophes inside words out; punctuation, symbols and controls → space; runs of spaces → one, or none
+    where `spaces_matter` is false. It is repeated until nothing changes, as removing one sign can join two others.
+
+    Raises:
+        LanguageError: The pack's folds never settle (`a` → `aa`).
+    """
+    for _ in range(8):
+        folded = _key_once(text, language)
+        if folded == text:
+            return text
+        text = folded
+    raise LanguageError(
+        f"the folds of {language.code!r} never settle: the key of a text still changes after eight passes ({text[:40]!r}…)",
+        hint="look in key.letters and key.fold for a replacement that contains what it replaces",
+    )
+
+
+def normal(text: str, language: Language) -> str:
+    """The first half of `key`, up to `key.strip`: what stemmers expect, still with punctuation and all letters.
+
+    NFKC writes the Arabic ligatures U+FC5E–U+FC63, and spacing diacritics in general, as a space and marks; the marks
+    belong to the letter before, so that space goes.
+    """
+    text = _MARK_AFTER_SPACE.sub("", unicodedata.normalize("NFKC", text))
+    for old, new in language.key.case.items():
+        text = text.replace(old, new)
+    text = unicodedata.normalize("NFKC", text.casefold())
+    text = "".join(_digit(char) for char in text) if not text.isascii() else text
+    return _strip(language).sub("", text)
+
+
+def isolate(text: str) -> str:
+    """The text between FSI and PDI, so that its direction leaves the rest of a terminal line alone."""
+    return f"\u2068{text}\u2069"
+
+
+def neutralise(text: str) -> str:
+    """The text with `'` before it where a spreadsheet would take it for a formula.
+
+    >>> neutralise("=1+1"), neutralise("1+1")
+    ("'=1+1", '1+1')
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def _key_once(text: str, language: Language) -> str:
+    text = normal(text, language).translate(_letters(language))
+    for old, new in language.key.fold.items():
+        text = text.replace(old, new)
+    text = _NOT_COMPARED.sub(" ", _APOSTROPHE.sub("", text)).strip()
+    return text if language.key.spaces_matter else text.replace(" ", "")
+
+
+@lru_cache
+def _strip(language: Language) -> regex.Pattern[str]:
+    return regex.compile(language.key.strip or "(?!)", regex.VERSION1)
+
+
+@lru_cache
+def _letters(language: Language) -> dict[int, int]:
+    """The pack's letter folds as a translation table."""
+    table: dict[int, int] = {}
+    for left, right in language.key.letters.items():
+        table |= str.maketrans(left, right)
+    return table
+
+
+def _digit(char: str) -> str:
+    value = unicodedata.decimal(char, None)
+    return char if value is None else str(value)
+
+
+def _windows_1252(char: str, *, letters_too: bool) -> str:
+    """What Windows-1252 has at the place of a C1 control; empty where it has nothing to offer."""
+    try:
+        meant = char.encode("latin-1").decode("cp1252")
+    except UnicodeDecodeError:
+        return ""
+    return meant if letters_too or not meant.isalpha() else ""
