@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 import time
@@ -10,19 +11,21 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
+from adage.analysis.controls import Control
 from adage.cast import assemble
 from adage.corpus.read import Reading, ReadOptions, read
-from adage.engine.run import Engine, Source, StageOutput, Watcher
+from adage.corpus.source import source as read_source
+from adage.engine.run import Engine, Rows, StageOutput, Watcher
 from adage.errors import RecipeError
 from adage.export.benchmark import write_benchmark
 from adage.language import Language
 from adage.pipeline import NAMES, stages
 from adage.recipe import Corpus, Recipe
-from adage.records import RawRow, digest
+from adage.records import RawRow, Source, digest
 from adage.store.files import hash_file
 from adage.store.run import Run, StageState
 
@@ -39,6 +42,8 @@ class Built:
     """Folder of the finished benchmark; None where the build ended before curate."""
     calls: dict[str, dict[str, int | float]]
     """Model → calls made, taken from the journal, and tokens."""
+    controls: dict[str, list[Control]]
+    """Assembly → what its options give away; empty where there is no benchmark yet."""
 
 
 class CorpusSource:
@@ -71,15 +76,13 @@ class CorpusSource:
 
 def read_options(corpus: Corpus) -> ReadOptions:
     """What a recipe says of how its corpus is to be read."""
-    return ReadOptions(
-        encoding=corpus.encoding,
-        delimiter=corpus.delimiter,
-        table=corpus.table,
-        text=corpus.text,
-        explanation=corpus.explanation,
-        gloss=corpus.gloss,
-        group=corpus.group,
-    )
+    return msgspec.convert(corpus.model_dump(exclude={"file", "provenance"}), ReadOptions)
+
+
+def source_of(recipe: Recipe) -> Source:
+    """Origin and rights of the corpus: from the recipe, else from `corpus.yaml` beside the file."""
+    stated = recipe.corpus.provenance
+    return read_source(recipe.corpus.file, stated.model_dump(exclude_unset=True) if stated else None)
 
 
 async def build(
@@ -118,14 +121,15 @@ async def build(
     try:
         with run.locked():
             engine = Engine(run, cast.journal, watcher, max_failed=recipe.max_failed)
-            source: Source = CorpusSource(recipe.corpus, cast.language, limit=limit)
+            source: Rows = CorpusSource(recipe.corpus, cast.language, limit=limit)
             for place, stage in enumerate(stages(recipe, cast, recalibrate=recalibrate)[: last + 1]):
                 state = await engine.run(stage, source, force=place >= first)
                 states.append(state)
                 source = StageOutput(run, state, stage.folder)
-            benchmark = None
+            benchmark: Path | None = None
+            controls: dict[str, list[Control]] = {}
             if last == len(NAMES) - 1:
-                benchmark = await write_benchmark(run, recipe, cast)
+                benchmark, controls = await write_benchmark(run, recipe, cast, source_of(recipe))
     except BaseException as fault:
         error = f"{type(fault).__name__}: {fault}"
         raise
@@ -133,18 +137,24 @@ async def build(
         calls = {name: msgspec.to_builtins(model.usage) for name, model in cast.played.items()}
         await cast.close()
         if run.root.is_dir():
-            run.note(
-                {
-                    "started": started.isoformat(timespec="seconds"),
-                    "seconds": round(time.monotonic() - clock, 1),
-                    "host": platform.node(),
-                    "python": sys.version.split()[0],
-                    "adage": version("adage"),
-                    "models": calls,
-                    "error": error,
-                }
-            )
-    return Built(run=recipe.out, states=tuple(states), benchmark=benchmark, calls=calls)
+            run.note(_note(folder, run.root, started=started, clock=clock, calls=calls, error=error))
+    return Built(run=recipe.out, states=tuple(states), benchmark=benchmark, calls=calls, controls=controls)
+
+
+def _note(
+    folder: Path, root: Path, *, started: datetime, clock: float, calls: dict[str, dict[str, int | float]], error: str
+) -> dict[str, Any]:
+    """A build's volatile facts."""
+    return {
+        "started": started.isoformat(timespec="seconds"),
+        "seconds": round(time.monotonic() - clock, 1),
+        "recipe": os.path.relpath(folder, root),
+        "host": platform.node(),
+        "python": sys.version.split()[0],
+        "adage": version("adage"),
+        "models": calls,
+        "error": error,
+    }
 
 
 def _index(name: str | None, *, default: int) -> int:

@@ -81,7 +81,7 @@ class ModelError(AdageError):
     """A model could not answer; subclasses say why."""
 
     fatal = False
-    status: int | None = None
+    http_status: int | None = None
     """HTTP status that the endpoint answered with, where there was one."""
 
 

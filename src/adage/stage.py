@@ -71,6 +71,8 @@ class Stage(ABC, Generic[I, S, C, O]):
     """The paper's stage, with a letter where ours takes it in two steps: `1`, `2a`, `2b` …"""
     version: ClassVar[int]
     """Raised with every change of the code that may change an output."""
+    reply_tokens: ClassVar[int] = 0
+    """Tokens to expect of one reply of the stage's model, for plans."""
     row: type[I]
     slim: type[S]
     context: type[C]

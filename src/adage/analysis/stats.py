@@ -7,7 +7,7 @@ independent.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -74,9 +74,7 @@ class Trend(NamedTuple):
     """Two-sided."""
 
 
-def clustered_mean(
-    scores: ArrayLike, clusters: ArrayLike, *, corrected: bool = True, level: float = 0.95
-) -> Estimate:
+def clustered_mean(scores: ArrayLike, clusters: ArrayLike, *, corrected: bool = True, level: float = 0.95) -> Estimate:
     """Mean of `scores` (n,) with the cluster-robust standard error sqrt(Σ_c (Σ_{i∈c} (s_i - s̄))²) / n.
 
     Miller 2024, "Adding Error Bars to Evals", after Liang & Zeger 1986. `corrected` multiplies the variance by
@@ -111,13 +109,13 @@ def clustered_mean(
 def paired_difference(
     first: ArrayLike, second: ArrayLike, clusters: ArrayLike, *, corrected: bool = True, level: float = 0.95
 ) -> Estimate:
-    """Mean of first - second over the same items, with the clustered standard error of the differences (Miller 2024)."""
+    """Mean of first - second over the same items, with the clustered standard error of that (Miller 2024)."""
     difference = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     return clustered_mean(difference, clusters, corrected=corrected, level=level)
 
 
 def unpaired_gap(first: Estimate, second: Estimate, *, level: float = 0.95) -> Gap:
-    """first - second in percentage points for two sets of different items: SE² = SE_a² + SE_b².
+    """First - second in percentage points for two sets of different items: SE² = SE_a² + SE_b².
 
     The interval is Student's t with the degrees of freedom of Welch (1947) and Satterthwaite (1946), each side
     bringing its number of clusters - 1.
@@ -309,7 +307,7 @@ def gwet_ac1(ratings: ArrayLike) -> float:
 
 
 def holm(p_values: ArrayLike) -> Floats:
-    """Adjusted p-values that hold the family-wise error rate (Holm 1979), in the order given, shape (m,)."""
+    """Adjusted p-values that hold the family-wise error rate (Holm 1979), in the order of `p_values` (m,)."""
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p, kind="stable")
     steps = p[order] * np.arange(p.size, 0, -1)
@@ -319,7 +317,7 @@ def holm(p_values: ArrayLike) -> Floats:
 
 
 def benjamini_hochberg(p_values: ArrayLike) -> Floats:
-    """Adjusted p-values that hold the false discovery rate (Benjamini & Hochberg 1995), in the order given, shape (m,)."""
+    """Adjusted p-values that hold the false discovery rate (Benjamini & Hochberg 1995), in the order of `p_values`."""
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p, kind="stable")
     steps = p[order] * p.size / np.arange(1, p.size + 1)
@@ -348,18 +346,18 @@ def _rating_counts(ratings: ArrayLike) -> tuple[Floats, Floats]:
     return counts, values
 
 
-def _differences(values: Floats, margins: Floats, metric: Metric) -> NDArray[Any]:
+def _differences(values: Floats, margins: Floats, metric: Metric) -> Floats:
     """Squared difference of every two values under Krippendorff's metrics, shape (values, values)."""
     a, b = values[:, None], values[None, :]
     match metric:
         case "nominal":
-            return (a != b).astype(np.float64)
+            return np.asarray(a != b, dtype=np.float64)
         case "ordinal":
             # Ranks lie between the values: all ratings between the two, and half of those on them.
             middle = np.cumsum(margins) - margins / 2
-            return np.asarray((middle[:, None] - middle[None, :]) ** 2)
+            return np.square(middle[:, None] - middle[None, :])
         case "interval":
-            return np.asarray((a - b) ** 2)
+            return np.square(a - b)
         case "ratio":
             total = a + b
-            return np.divide(a - b, total, out=np.zeros_like(total), where=total != 0) ** 2
+            return np.square(np.divide(a - b, total, out=np.zeros_like(total), where=total != 0))

@@ -12,15 +12,17 @@ from typing import IO
 from xml.parsers import expat
 
 import openpyxl
-import pyarrow
-import pyarrow.parquet
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from adage.corpus.delimited import table_of_records
-from adage.corpus.table import Cell, Row, Table
+from adage.corpus.table import Fields, Row, Table, tables_of
 from adage.errors import CorpusError
 
 IsHeader = Callable[[list[str], list[list[str]]], bool]
 MAX_COLUMNS = 500
+MAX_REPEATS = 1000
+"""Copies of one spreadsheet row that are believed."""
 MAX_UNPACKED = 1 << 30
 """Bytes that an archive may unpack to."""
 MAX_RATIO = 200
@@ -137,54 +139,69 @@ def read_ods(path: Path, name: str, is_header: IsHeader) -> list[Table]:
     return [table for title, records in sheets for table in _sheet(records, title, is_header)]
 
 
-def _ods_sheets(stream: IO[bytes]) -> list[tuple[str, list[tuple[list[str], int]]]]:
-    """Sheets as (title, [(cells, row number)]), streamed; repeated cells are bounded by `MAX_COLUMNS`."""
-    sheets: list[tuple[str, list[tuple[list[str], int]]]] = []
-    row: list[str] = []
-    cell: list[str] = []
-    state = {"number": 0, "repeat": 1, "rows": 1, "in_text": 0, "annotation": 0}
+Sheet = tuple[str, list[tuple[list[str], int]]]
+"""Title of a sheet, and its rows as (cells, row number)."""
 
-    def start(tag: str, attributes: dict[str, str]) -> None:
+
+class _OdsReader:
+    """Collects the sheets of an OpenDocument `content.xml` from expat's events; repeats are bounded."""
+
+    def __init__(self) -> None:
+        self.sheets: list[Sheet] = []
+        self._row: list[str] = []
+        self._cell: list[str] = []
+        self._number = 0
+        self._row_repeat = self._cell_repeat = 1
+        self._in_text = self._in_note = 0
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        """An element opens."""
         if tag == "table:table":
-            sheets.append((attributes.get("table:name", ""), []))
-            state["number"] = 0
+            self.sheets.append((attributes.get("table:name", ""), []))
+            self._number = 0
         elif tag == "table:table-row":
-            row.clear()
-            state["rows"] = int(attributes.get("table:number-rows-repeated", "1"))
-        elif tag in {"table:table-cell", "table:covered-table-cell"}:
-            cell.clear()
-            state["repeat"] = int(attributes.get("table:number-columns-repeated", "1"))
+            self._row = []
+            self._row_repeat = int(attributes.get("table:number-rows-repeated", "1"))
+        elif tag in _ODS_CELLS:
+            self._cell = []
+            self._cell_repeat = int(attributes.get("table:number-columns-repeated", "1"))
         elif tag == "office:annotation":
-            state["annotation"] += 1
+            self._in_note += 1
         elif tag == "text:p":
-            state["in_text"] += 1
-            if cell and not state["annotation"]:
-                cell.append("\n")
-        elif tag in {"text:s", "text:tab", "text:line-break"} and state["in_text"] and not state["annotation"]:
-            cell.append("\n" if tag == "text:line-break" else " ")
+            self._in_text += 1
+            self.text("\n" if self._cell else "")
+        elif tag in {"text:s", "text:tab", "text:line-break"}:
+            self.text("\n" if tag == "text:line-break" else " ")
 
-    def end(tag: str) -> None:
+    def end(self, tag: str) -> None:
+        """An element closes."""
         if tag == "text:p":
-            state["in_text"] -= 1
+            self._in_text -= 1
         elif tag == "office:annotation":
-            state["annotation"] -= 1
-        elif tag in {"table:table-cell", "table:covered-table-cell"}:
-            row.extend(["".join(cell)] * min(state["repeat"], MAX_COLUMNS - len(row)))
-        elif tag == "table:table-row" and sheets:
-            state["number"] += 1
-            filled = any(text.strip() for text in row)
-            copies = min(state["rows"], 1000) if filled else 1
-            sheets[-1][1].extend((list(row), state["number"] + copy) for copy in range(copies))
-            state["number"] += state["rows"] - 1
+            self._in_note -= 1
+        elif tag in _ODS_CELLS:
+            self._row.extend(["".join(self._cell)] * min(self._cell_repeat, MAX_COLUMNS - len(self._row)))
+        elif tag == "table:table-row" and self.sheets:
+            copies = min(self._row_repeat, MAX_REPEATS) if any(text.strip() for text in self._row) else 0
+            self.sheets[-1][1].extend((self._row, self._number + copy) for copy in range(1, copies + 1))
+            self._number += self._row_repeat
 
-    def data(text: str) -> None:
-        if state["in_text"] and not state["annotation"]:
-            cell.append(text)
+    def text(self, text: str) -> None:
+        """Characters; those of notes are no cell's."""
+        if self._in_text and not self._in_note and text:
+            self._cell.append(text)
 
+
+_ODS_CELLS = {"table:table-cell", "table:covered-table-cell"}
+
+
+def _ods_sheets(stream: IO[bytes]) -> list[Sheet]:
+    reader = _OdsReader()
     parser = expat.ParserCreate()
-    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, data
+    parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
+    parser.CharacterDataHandler = reader.text
     parser.ParseFile(stream)
-    return sheets
+    return reader.sheets
 
 
 def read_sqlite(path: Path, name: str) -> list[Table]:
@@ -200,7 +217,9 @@ def read_sqlite(path: Path, name: str) -> list[Table]:
             base.execute("PRAGMA trusted_schema = OFF")
             query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
             for (title,) in base.execute(query).fetchall():
-                cursor = base.execute(f'SELECT * FROM "{title.replace(chr(34), chr(34) * 2)}"')
+                quoted = title.replace('"', '""')
+                # An identifier cannot be a bound parameter; quoted like this it is only ever a name.
+                cursor = base.execute(f'SELECT * FROM "{quoted}"')  # noqa: S608
                 columns = [column[0] for column in cursor.description]
                 table = Table(title, columns)
                 for number, values in enumerate(cursor, 1):
@@ -213,20 +232,23 @@ def read_sqlite(path: Path, name: str) -> list[Table]:
 
 
 def read_parquet(path: Path, name: str) -> list[Table]:
-    """The table of a Parquet file; nested columns become lists of texts or their JSON-like text.
+    """The tables of a Parquet file; nested columns read as in JSON.
 
     Raises:
         CorpusError: Not a sound Parquet file.
     """
-    table = Table("")
+    records: list[object] = []
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
+        with pq.ParquetFile(path) as file:
             for batch in file.iter_batches():
-                for record in batch.to_pylist():
-                    cells: dict[str, Cell] = {}
-                    for key, value in record.items():
-                        cells[key] = tuple(map(_value, value)) if isinstance(value, list) else _value(value)
-                    table.add(Row(cells, f"#{len(table.rows) + 1}"))
-    except (pyarrow.ArrowException, OSError) as error:
+                records.extend(_plain(record) for record in batch.to_pylist())
+    except (pa.ArrowException, OSError) as error:
         raise CorpusError(f"{name} is not a sound Parquet file: {error}", hint="write it again, or as CSV") from None
-    return [table]
+    return tables_of(records)
+
+
+def _plain(value: object) -> object:
+    """Arrow's dicts as `Fields`, so that nested columns read as in JSON."""
+    if isinstance(value, dict):
+        return Fields((str(key), _plain(item)) for key, item in value.items())
+    return [_plain(item) for item in value] if isinstance(value, list) else value

@@ -51,9 +51,9 @@ def _tables() -> _Tables:
 def decode(data: bytes, language: Language, *, encoding: str = "", name: str = "the file") -> Decoded:
     """Decode a whole file.
 
-    Byte order marks and valid UTF-8 decide at once; UTF-16 and UTF-32 without a mark show by their zero bytes. Any other
-    file is read in each legacy encoding of the language's scripts, and the readings are scored by script, letter case,
-    stray marks and the frequency ranges of double-byte sets.
+    Byte order marks and valid UTF-8 decide at once; UTF-16 and UTF-32 without a mark show by their zero bytes. Any
+    other file is read in each legacy encoding of the language's scripts, and the readings are scored by script, letter
+    case, stray marks and the frequency ranges of double-byte sets.
 
     Args:
         data: Content of the file.
@@ -106,29 +106,32 @@ def _strict(data: bytes, encoding: str, name: str) -> str:
 
 
 def _wide(data: bytes) -> Decoded | None:
-    """UTF-16 or UTF-32 without a mark: line ends or spaces leave zero bytes on one side of each unit."""
-    head = data[: SAMPLE_BYTES & ~3]
-    if len(head) < 8 or b"\0" not in head:
+    """UTF-16 or UTF-32 without a mark: of the four readings, the one that has line ends or spaces and no junk.
+
+    Read in the wrong byte order, a line feed becomes U+0A00, which Unicode leaves unassigned.
+    """
+    if b"\0" not in data[:SAMPLE_BYTES] or _is_utf8(data):
         return None
-    for codec, unit, zeros in (
-        ("utf-32-le", 4, (3,)),
-        ("utf-32-be", 4, (0,)),
-        ("utf-16-le", 2, (1,)),
-        ("utf-16-be", 2, (0,)),
-    ):
-        if len(data) % unit:
-            continue
-        at = [head[offset::unit].count(0) for offset in range(unit)]
-        expected = sum(at[offset] for offset in zeros)
-        if unit == 4 and expected < len(head) // 4:
-            continue
-        if unit == 2 and (expected < max(2, len(head) // 50) or expected < 8 * (sum(at) - expected)):
-            continue
+    for codec in ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be"):
         try:
-            return Decoded(data.decode(codec), codec, 0.95)
+            text = data.decode(codec)
         except UnicodeDecodeError:
             continue
+        if regex.search(r"[\n ]", text) and not _JUNK.search(text, endpos=SAMPLE_BYTES):
+            return Decoded(text, codec, 0.95)
     return None
+
+
+_JUNK = regex.compile(r"[\p{Cc}\p{Co}\p{Cn}--[\t\r\n]]", regex.VERSION1)
+
+
+def _is_utf8(data: bytes) -> bool:
+    """Whether bytes are UTF-8 text with stray zero bytes, rather than units of which every second byte is low."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return data.count(0) < len(data) / 10 and not _JUNK.search(text[:SAMPLE_BYTES].replace("\0", ""))
 
 
 def _broken_utf8(data: bytes) -> Decoded | None:
@@ -195,15 +198,21 @@ def _candidates(language: Language) -> list[str]:
 
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 _REGULAR = regex.compile(r"\P{Lu}+|\p{Lu}\P{Lu}*|\p{Lu}+")
-_STRAY = regex.compile(r"(?<![\p{L}\p{M}])\p{M}|\p{M}{3,}|[\p{Cc}\p{Co}\p{Cn}--[\t\r\n]]|(?<=\p{L})[\p{Sc}\p{Sk}\p{So}\p{Sm}\p{No}](?=\p{L})|[\uff61-\uff9f]", regex.V1)
+_STRAY = regex.compile(
+    r"(?<![\p{L}\p{M}])\p{M}|\p{M}{3,}|[\p{Cc}\p{Co}\p{Cn}--[\t\r\n]]"
+    r"|[\p{Sc}\p{Sk}\p{So}\p{Sm}\p{No}&&[^\x00-\x7f]]|[\uff61-\uff9f]",
+    regex.VERSION1,
+)
+_SIGN = regex.compile(r"[^\p{L}\p{M}]")
 _KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
 
 
 def _score(text: str, encoding: str, language: Language) -> float:
-    """How much a reading looks like the language, 0..1, plus .1 for the usual encoding of a locale.
+    """How much a reading looks like the language, 0..1; all but the usual encoding of the locale lose a tenth.
 
-    Product of: share of non-ASCII letters in the expected scripts, share of words of regular letter case and one script,
-    absence of stray marks and controls, and for double-byte sets the share of characters in their frequent ranges.
+    Product of: share of non-ASCII letters in the expected scripts, share of words of regular letter case and one
+    script, absence of stray marks and controls, for double-byte sets the share of characters in their frequent ranges
+    (as in Li and Momoi's composite approach of 2001), and for Japanese enough kana.
     """
     foreign = "".join(char for char in text if char > "\x7f")
     words = [word for word in _WORD.findall(text) if not word.isascii()]
@@ -216,6 +225,9 @@ def _score(text: str, encoding: str, language: Language) -> float:
         double = [lead for char in foreign if len(lead := char.encode(encoding, errors="ignore")) > 1]
         frequent = sum(1 for lead in double if any(low <= lead[0] <= high for low, high in ranges))
         score *= frequent / len(double) if double else 0.0
+    else:
+        signs = len(_SIGN.findall(foreign)) / len(foreign)
+        score *= max(0.0, 1 - 2 * max(0.0, signs - 0.1))
     if "Jpan" in language.scripts:
         score *= min(1.0, len(_KANA.findall(foreign)) / len(foreign) / 0.15)
     return score * (0.9 if encoding != _candidates(language)[0] else 1.0)

@@ -17,9 +17,9 @@ SWALLOWED = 20
 
 
 def sniff_delimiter(text: str) -> tuple[str, float]:
-    """The delimiter under which most records have the same number (two or more) of cells, and the share that has.
+    r"""The delimiter under which most records have the same number (two or more) of cells, and the share that has.
 
-    >>> sniff_delimiter("a;b,c;d\\n1;2;3\\n4;5,5;6\\n")
+    >>> sniff_delimiter("a;b,c;d\n1;2;3\n4;5,5;6\n")
     (';', 1.0)
     """
     best = ("", 0.0)
@@ -62,7 +62,7 @@ def table_of_records(
     is_header: Callable[[list[str], list[list[str]]], bool],
     name: str = "",
 ) -> Table:
-    """A table of cell lists with their line or row numbers; the first record names the columns if `is_header` says so."""
+    """A table of cell lists with their line numbers; the first record names the columns if `is_header` says so."""
     heads = [cell.strip().lstrip("\ufeff") for cell in records[0][0]]
     named = is_header(heads, [cells for cells, _ in records[1:SAMPLE_ROWS]])
     body = records[1:] if named else records
@@ -101,7 +101,9 @@ def _records(text: str, delimiter: str, *, limit: int = 0) -> list[tuple[list[st
                 if any(cell.count("\n") > SWALLOWED for cell in cells):
                     stray = True
                     break
-                records.append((cells if any(cell.strip() for cell in cells) or len(cells) > 1 else [], start + used + 1))
+                records.append(
+                    (cells if any(cell.strip() for cell in cells) or len(cells) > 1 else [], start + used + 1)
+                )
                 used = reader.line_num
                 if limit and len(records) >= limit:
                     return records

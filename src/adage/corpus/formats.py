@@ -24,9 +24,24 @@ MAX_BYTES = 1 << 30
 MAX_LINE = 1 << 26
 """Bytes without a line break beyond which a text file is refused, so that memory stays bounded."""
 
-SOURCE_SUFFIXES = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".kt", ".kts", ".java", ".dart", ".swift", ".py", ".php", ".json5")
+SOURCE_SUFFIXES = (
+    ".ts",
+    ".tsx",
+    ".js",
+    ".jsx",
+    ".mjs",
+    ".cjs",
+    ".kt",
+    ".kts",
+    ".java",
+    ".dart",
+    ".swift",
+    ".py",
+    ".php",
+    ".json5",
+)
 TABLE_SUFFIXES = (".csv", ".tsv", ".tab", ".psv")
-_SKIPPED = regex.compile(r"(^|/)(__MACOSX/|\.|README|LICEN[CS]E|COPYING|Thumbs\.db)", regex.I)
+_SKIPPED = regex.compile(r"(^|/)(__MACOSX/|\.[^./]|README|LICEN[CS]E|COPYING|Thumbs\.db)", regex.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +140,8 @@ def _check_lines(path: Path) -> None:
             run = run + len(chunk) if cut < 0 else len(chunk) - cut - 1
             if run > MAX_LINE:
                 raise CorpusError(
-                    f"{path.name} has a line of more than {MAX_LINE:,} bytes", hint="this is no list of proverbs; split it"
+                    f"{path.name} has a line of more than {MAX_LINE:,} bytes",
+                    hint="this is no list of proverbs; split it",
                 )
 
 
@@ -185,9 +201,7 @@ def _delimiter(text: str, suffix: str, is_header: books.IsHeader) -> str | None:
     return found if is_header(heads, []) else None
 
 
-def _archive(
-    path: Path, language: Language, is_header: books.IsHeader, *, encoding: str, delimiter: str
-) -> Content:
+def _archive(path: Path, language: Language, is_header: books.IsHeader, *, encoding: str, delimiter: str) -> Content:
     """The tables of all files in a ZIP archive; archives within it are not opened."""
     tables: list[Table] = []
     unread: list[str] = []
@@ -229,9 +243,7 @@ def _renamed(table: Table, part: str) -> Table:
     return Table(f"{part}/{table.name}".rstrip("/"), table.columns, rows, table.named)
 
 
-def _gzipped(
-    path: Path, language: Language, is_header: books.IsHeader, *, encoding: str, delimiter: str
-) -> Content:
+def _gzipped(path: Path, language: Language, is_header: books.IsHeader, *, encoding: str, delimiter: str) -> Content:
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / (path.stem or "corpus")
         try:

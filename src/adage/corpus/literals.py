@@ -39,8 +39,12 @@ _OPEN = {"[": "]", "{": "}", "(": ")"}
 _NOTHING = {"null", "undefined", "None", "nil", "nullptr"}
 
 
-def read_literals(source: str) -> list[Table]:
-    """Tables of all list, object and call literals of a source file, named by the variable they are bound to."""
+def read_literals(source: str, *, strict: bool = False) -> list[Table]:
+    """Tables of all list, object and call literals of a source file, named by the variable they are bound to.
+
+    Raises:
+        CorpusError: Nested too deeply; or, where `strict`, a bracket is not closed.
+    """
     tokens = [token for token in _tokens(source) if token.kind != "skip"]
     found: list[Table] = []
     name, at = "", 0
@@ -53,6 +57,8 @@ def read_literals(source: str) -> list[Table]:
         if token.text in _OPEN and token.kind == "mark":
             parser = _Parser(tokens, at)
             value = parser.value()
+            if strict and parser.open:
+                raise CorpusError("a bracket is not closed", hint="was the file cut off?")
             found.extend(_named(value, name))
             at = parser.at
         else:
@@ -96,6 +102,8 @@ class _Parser:
     tokens: list[_Token]
     at: int
     depth: int = 0
+    open: bool = False
+    """Whether the tokens ended within a bracket."""
 
     def value(self) -> object:
         """The literal at the cursor, which moves past it."""
@@ -119,10 +127,14 @@ class _Parser:
     def _call(self, word: _Token) -> object:
         """A name: nothing, a bare word, or a call whose arguments are the value."""
         if self._peek() == "<":
-            end = next((i for i in range(self.at, min(self.at + 40, len(self.tokens))) if self.tokens[i].text == ">"), -1)
+            end = next(
+                (i for i in range(self.at, min(self.at + 40, len(self.tokens))) if self.tokens[i].text == ">"), -1
+            )
             if end > 0 and end + 1 < len(self.tokens) and self.tokens[end + 1].text == "(":
                 self.at = end + 1
-        if self._peek() in {"(", "["} and self.tokens[self.at].at == word.at + len(word.text) or self._after_generic(word):
+        if (self._peek() in {"(", "["} and self.tokens[self.at].at == word.at + len(word.text)) or self._after_generic(
+            word
+        ):
             return self.value()
         return "" if word.text in _NOTHING else word.text
 
@@ -148,9 +160,10 @@ class _Parser:
                     fields.append((value, self.value()))
             else:
                 items.append(value)
+        self.open = self.open or self._peek() != close
         self.at += 1
         self.depth -= 1
-        return fields if fields else items
+        return fields or items
 
 
 _SQL_TOKEN = regex.compile(
@@ -167,7 +180,7 @@ _SQL_TOKEN = regex.compile(
 
 
 def read_sql(text: str) -> list[Table]:
-    """Tables of the INSERT statements of an SQL script, one per table name; columns from the statement or CREATE TABLE."""
+    """Tables of the INSERT statements of an SQL script; columns as the statement or CREATE TABLE names them."""
     tokens = [token for token in _sql_tokens(text) if token.kind != "skip"]
     line_starts = [match.start() for match in regex.finditer(r"\n", text)]
     created: dict[str, list[str]] = {}
@@ -175,7 +188,11 @@ def read_sql(text: str) -> list[Table]:
     at = 0
     while at < len(tokens):
         word = tokens[at].text.upper()
-        if word == "CREATE" and at + 2 < len(tokens) and "TABLE" in {token.text.upper() for token in tokens[at + 1 : at + 3]}:
+        if (
+            word == "CREATE"
+            and at + 2 < len(tokens)
+            and "TABLE" in {token.text.upper() for token in tokens[at + 1 : at + 3]}
+        ):
             at = _create(tokens, at, created)
         elif word == "INTO" and at and at + 1 < len(tokens):
             at = _insert(tokens, at + 1, created, tables, line_starts)
@@ -213,9 +230,7 @@ def _create(tokens: list[_Token], at: int, created: dict[str, list[str]]) -> int
         depth += (token.text == "(") - (token.text == ")")
         if depth == 0:
             break
-        if (fresh or (token.text == "(" and depth == 1)) and token.text == "(":
-            fresh = True
-        elif token.text == "," and depth == 1:
+        if ((fresh or (token.text == "(" and depth == 1)) and token.text == "(") or (token.text == "," and depth == 1):
             fresh = True
         elif fresh:
             if token.text.upper() not in _CONSTRAINTS:

@@ -7,13 +7,15 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from statistics import median
 from typing import Any
 
+import msgspec
 import regex
 from babel import Locale
+from babel.core import get_global
 
 from adage.corpus.table import Table, first
 from adage.errors import CorpusError
@@ -86,27 +88,45 @@ def _names(role: str) -> tuple[str, ...]:
 
 @cache
 def _tongues() -> dict[str, frozenset[str]]:
-    """Folded names of languages (English and own) and their codes → the codes they may stand for."""
-    english = Locale("en").languages
+    """Folded names of languages (English and own) and their codes → the primary codes they may stand for."""
     found: dict[str, set[str]] = {}
-    for code, name in english.items():
-        base = code.split("_")[0]
-        names = {fold(name), base} if "_" not in code else {fold(name)}
-        if base in _COMMON_OWN_NAMES:
-            names |= {fold(Locale(base).languages.get(base, name))}
-        for entry in names:
-            found.setdefault(entry, set()).add(base)
-    for entry, code in (("eng", "en"), ("ara", "ar"), ("fra", "fr"), ("jpn", "ja"), ("kor", "ko"), ("zho", "zh"), ("cn", "zh"), ("jp", "ja")):
-        found.setdefault(entry, set()).add(code)
+    for code, name in Locale("en").languages.items():
+        primary = code.split("_")[0]
+        entries = {fold(name)} | ({primary} if "_" not in code else set())
+        if primary in words()["tongues"]["own_names"]:
+            entries.add(fold(Locale(primary).languages.get(primary, name)))
+        for entry in entries:
+            found.setdefault(entry, set()).add(primary)
+    for entry, primary in words()["tongues"]["codes"].items():
+        found.setdefault(entry, set()).add(primary)
     return {entry: frozenset(codes) for entry, codes in found.items()}
 
 
-_COMMON_OWN_NAMES = {"en", "fr", "es", "de", "pt", "it", "ru", "ar", "tr", "id", "ja", "ko", "zh", "hi", "vi", "th", "fa", "uk", "nl", "pl"}
-_SCRIPT_NAMES = {
-    "latn": "Latn", "latin": "Latn", "lotin": "Latn", "cyrl": "Cyrl", "cyrillic": "Cyrl", "kirill": "Cyrl", "arab": "Arab",
-    "arabic script": "Arab", "hans": "Hans", "hant": "Hant", "simplified": "Hans", "traditional": "Hant", "kanji": "Jpan",
-}
-"""Words for scripts in column names."""  # fmt: skip
+def tongues_of(folded: str) -> frozenset[str]:
+    """Codes of the languages that a folded name or code may stand for; empty for an unknown one.
+
+    >>> tongues_of("japanese")
+    frozenset({'ja'})
+    """
+    return _tongues().get(folded, frozenset())
+
+
+@cache
+def _own_names(language: Language) -> frozenset[str]:
+    """Folded names and codes by which a column may call the corpus language."""
+    primary = language.code.split("-")[0]
+    codes = {primary, get_global("language_aliases").get(primary, primary).split("_")[0]}
+    named = {entry for entry, found in _tongues().items() if codes & found}
+    return frozenset(named | {fold(language.name), fold(language.native_name), fold(language.code)})
+
+
+@lru_cache(maxsize=4096)
+def is_own(name: str, language: Language) -> bool | None:
+    """Whether a name or code of a language means the corpus language; None where it is no known language."""
+    folded = fold(name)
+    if folded in _own_names(language) or folded.split(" ")[0] in _own_names(language):
+        return True
+    return False if tongues_of(folded) or tongues_of(folded.split(" ")[0]) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +147,7 @@ class Profile:
     distinct: float
     """Distinct / filled cells."""
     spaced: float
-    """Share of filled cells with a space between words (1 for scripts that have none and cells of 4 letters or more)."""
+    """Share of filled cells of several words; in scripts without word spaces, of 4 letters or more."""
 
 
 def profile(table: Table, column: str, language: Language) -> Profile:
@@ -146,7 +166,11 @@ def profile(table: Table, column: str, language: Language) -> Profile:
         share=sum(script_share(cell, language.scripts) for cell in lettered) / len(filled) if filled else 0.0,
         length=median(map(len, filled)) if filled else 0.0,
         distinct=len(set(filled)) / len(filled) if filled else 0.0,
-        spaced=sum(1 for cell in lettered if regex.search(r"\p{L}\S*\s+\S*\p{L}", cell) or (unspaced and len(letters(cell)) >= 4))
+        spaced=sum(
+            1
+            for cell in lettered
+            if regex.search(r"\p{L}\P{L}*\s\P{L}*\p{L}", cell) or (unspaced and len(letters(cell)) >= 4)
+        )
         / len(filled)
         if filled
         else 0.0,
@@ -155,30 +179,25 @@ def profile(table: Table, column: str, language: Language) -> Profile:
 
 def _split_name(column: str, language: Language) -> tuple[str, str, str]:
     """Whether a name speaks of this language or another, of which script, and what is left of it."""
-    own = {fold(language.name), fold(language.native_name), language.code.split("-")[0].casefold()}
-    own |= {entry for entry, codes in _tongues().items() if language.code.split("-")[0] in codes}
-    tongue, script, rest = "", "", list[str]()
+    own, scripts, common = _own_names(language), words()["tongues"]["scripts"], words()["tongues"]["ordinary"]
     folded = fold(column)
     if folded in own:
         return "own", "", ""
+    tongue, script, rest = "", "", list[str]()
     for word in folded.split():
-        if word in own:
+        if word in scripts and (" " in folded or word not in own):
+            script = scripts[word]
+        elif word in own:
             tongue = tongue or "own"
-        elif word in _SCRIPT_NAMES and len(folded.split()) > 1:
-            script = _SCRIPT_NAMES[word]
-        elif (word in _tongues() or word in {"dari"}) and word not in _NO_TONGUES:
+        elif tongues_of(word) and word not in common:
             tongue = "foreign"
         else:
             rest.append(word)
     return tongue, script, " ".join(rest)
 
 
-# Codes and names of languages that are also ordinary words in column names.
-_NO_TONGUES = {"no", "is", "to", "id", "or", "as", "so", "am", "in", "be", "he", "it", "an", "my", "ha", "ki", "na", "se", "si", "ho", "ie", "io", "os", "oc", "wa", "ii", "mean", "key", "lag", "pos", "tag", "alt", "sur", "fil", "nan", "kok", "men", "mad", "gay", "bin", "din", "den", "car", "fan", "war", "day"}  # fmt: skip
-
-
 def name_rank(role: str, folded: str) -> float:
-    """How well a folded name fits a role: 2 down to above 1 for a whole match, below 1 for one word of it, 0 for none."""
+    """How well a folded name fits a role: above 1 if all of it does, up to 1 if one word does, else 0."""
     names = _names(role)
     squeezed = folded.replace(" ", "")
     for place, name in enumerate(names):
@@ -199,16 +218,11 @@ def map_columns(table: Table, language: Language) -> Mapping:
     by = "name"
     text = _text_by_name(profiles) if table.named else None
     if text is None and question and answer and table.named:
-        return Mapping(
-            table=table.name,
-            question=question,
-            answer=answer,
-            explanations=_explanations(profiles, None, language, by_content=False),
-            **_known(roles),
-        )
+        quiz = Mapping(table=table.name, question=question, answer=answer)
+        return msgspec.structs.replace(quiz, explanations=_explanations(profiles, None, by_content=False), **roles)
     if text is None:
         by = "content"
-        text = _text_by_content(profiles, language)
+        text = _text_by_content(profiles)
     if text is None:
         return Mapping(table=table.name)
     parallel = _parallel(profiles, text, language)
@@ -216,31 +230,28 @@ def map_columns(table: Table, language: Language) -> Mapping:
         text = parallel[0]
     used = {text.name, *(other.name for other in parallel)}
     explanations = tuple(
-        name
-        for name in _explanations(
-            [p for p in profiles if p.name not in used], text, language, by_content=by == "content" and not table.named
-        )
+        name for name in _explanations([p for p in profiles if p.name not in used], text, by_content=by == "content")
     )
     gloss = tuple(
         p.name
         for p in profiles
-        if p.name not in used and p.name not in explanations
-        and (name_rank("gloss", p.folded) > 0 or (p.tongue == "foreign" and p.filled > 0 and not name_rank("ignored", p.folded) > 1))
+        if p.name not in used
+        and p.name not in explanations
+        and (
+            name_rank("gloss", p.folded) > 0
+            or (p.tongue == "foreign" and p.filled > 0 and not name_rank("ignored", p.folded) > 1)
+        )
     )
-    known = {role: name for role, name in _known(roles).items() if name not in used and name not in explanations}
-    return Mapping(
+    free = {role: name for role, name in roles.items() if name not in used and name not in explanations}
+    mapping = Mapping(
         table=table.name,
         text=text.name,
         parallel=tuple(other.name for other in parallel if other.name != text.name),
         explanations=explanations,
         gloss=gloss,
         by=by,
-        **known,
     )
-
-
-def _known(roles: dict[str, str]) -> dict[str, str]:
-    return {role: name for role, name in roles.items() if name}
+    return msgspec.structs.replace(mapping, **free)
 
 
 def _best(role: str, profiles: Sequence[Profile]) -> str:
@@ -250,10 +261,10 @@ def _best(role: str, profiles: Sequence[Profile]) -> str:
 
 
 def _text_by_name(profiles: Sequence[Profile]) -> Profile | None:
-    """The column named like a proverb, or like the language, that does hold its script (rows of others may be mixed in)."""
+    """The column named like a proverb, or like the language, that does hold its script (perhaps among others)."""
     scored: list[tuple[float, int, Profile]] = []
     for place, p in enumerate(profiles):
-        if p.tongue == "foreign" or p.share < 0.15 or not p.filled:
+        if p.tongue == "foreign" or p.share < 0.15 or p.length < 3:
             continue
         rank = name_rank("text", p.folded)
         if p.tongue == "own" and not name_rank("explanation", p.folded):
@@ -264,8 +275,11 @@ def _text_by_name(profiles: Sequence[Profile]) -> Profile | None:
     return max(scored, key=lambda entry: entry[:2])[2] if scored else None
 
 
-def _text_by_content(profiles: Sequence[Profile], language: Language) -> Profile | None:
-    """The column of short sentences in the language: distinct, of several words, and shorter than its rivals."""
+def _text_by_content(profiles: Sequence[Profile]) -> Profile | None:
+    """The column of short sentences in the language: distinct, of several words, and shorter than its rivals.
+
+    Where all such columns are named like explanations ("Description", "Meaning"), the much shorter one is the proverb.
+    """
     able = [
         p
         for p in profiles
@@ -275,11 +289,13 @@ def _text_by_content(profiles: Sequence[Profile], language: Language) -> Profile
         and p.spaced >= 0.4
         and 4 <= p.length <= 300
         and p.tongue != "foreign"
-        and not max(name_rank(role, p.folded) for role in ("explanation", "gloss", "reading", "kind", "origin")) > 1
-        and not name_rank("ignored", p.folded) > 1
+        and not max(name_rank(role, p.folded) for role in ("gloss", "reading", "kind", "origin", "ignored")) > 1
     ]
-    del language
-    return min(able, key=lambda p: p.length, default=None)
+    free = [p for p in able if not name_rank("explanation", p.folded) > 1]
+    if free:
+        return min(free, key=lambda p: p.length)
+    able.sort(key=lambda p: p.length)
+    return able[0] if len(able) > 1 and able[0].length < 0.6 * able[1].length else None
 
 
 def _parallel(profiles: Sequence[Profile], text: Profile, language: Language) -> list[Profile]:
@@ -291,9 +307,7 @@ def _parallel(profiles: Sequence[Profile], text: Profile, language: Language) ->
     return sorted(same, key=lambda p: order.get(p.script, len(order)))
 
 
-def _explanations(
-    profiles: Sequence[Profile], text: Profile | None, language: Language, *, by_content: bool
-) -> tuple[str, ...]:
+def _explanations(profiles: Sequence[Profile], text: Profile | None, *, by_content: bool) -> tuple[str, ...]:
     ranked: list[tuple[int, float, int, str]] = []
     for place, p in enumerate(profiles):
         rank = name_rank("explanation", p.folded)
@@ -304,8 +318,16 @@ def _explanations(
             ranked.append((-int(p.tongue == "own"), -rank, place, p.name))
     if ranked or not by_content or text is None:
         return tuple(name for *_, name in sorted(ranked))
-    able = [p for p in profiles if p.share >= 0.6 and p.filled >= 0.2 and p.spaced >= 0.5 and p.length > text.length]
-    del language
+    able = [
+        p
+        for p in profiles
+        if p.share >= 0.6
+        and p.filled >= 0.2
+        and p.spaced >= 0.5
+        and p.length > text.length
+        and p.tongue != "foreign"
+        and not max(name_rank(role, p.folded) for role in ("gloss", "kind", "origin", "ignored")) > 1
+    ]
     return tuple(p.name for p in sorted(able, key=lambda p: -p.length)[:1])
 
 
@@ -333,10 +355,19 @@ def looks_like_header(language: Language, heads: list[str], body: list[list[str]
     if not filled or len(set(filled)) < len(filled) or any(len(head) > 60 or "\n" in head for head in filled):
         return False
     folded = [_split_name(head, language) for head in filled]
-    if any(name_rank(role, rest) > 1 for _, _, rest in folded for role in ("text", "explanation", "gloss", "kind", "ignored")):
+    if any(
+        name_rank(role, rest) > 1
+        for _, _, rest in folded
+        for role in ("text", "explanation", "gloss", "kind", "ignored")
+    ):
         return len(heads) > 1 or len(heads[0]) < 40
     if any(tongue for tongue, _, rest in folded if not rest):
         return True
+    if len(heads) > 1 and all(regex.fullmatch(r"\p{L}[\p{L}\p{M}\p{N}_.-]*", head) for head in filled):
+        # One word in every column, above a column of sentences.
+        columns = [[row[i] for row in body if i < len(row)] for i in range(len(heads))]
+        if any(cells and median(len(cell.split()) for cell in cells) >= 3 for cells in columns):
+            return True
     for column, head in enumerate(heads):
         below = " ".join(row[column] for row in body if column < len(row))
         if script_share(below, language.scripts) > 0.6 and letters(head) and script_share(head, language.scripts) < 0.3:

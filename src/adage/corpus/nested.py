@@ -25,7 +25,7 @@ def read_json(text: str, name: str) -> list[Table]:
         value = _DECODER.decode(text.strip().lstrip("\ufeff"))
     except json.JSONDecodeError as error:
         try:
-            tables = read_literals(text)
+            tables = read_literals(text, strict=True)
         except CorpusError:
             tables = []
         if tables:

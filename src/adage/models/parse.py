@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
-from typing import Any, Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import msgspec
 from json_repair import repair_json
@@ -19,21 +19,19 @@ from adage.models.base import ChatReply
 T = TypeVar("T")
 Status = Literal["ok", "repaired", "refused", "truncated", "invalid"]
 
-_MAX_REPAIR = 100_000
-"""Characters above which a broken reply is not mended: no answer asked for here is that long."""
-_MAX_STARTS = 32
-_THINKING = re.compile(
-    r"<(think|thinking|thought|reasoning|analysis)>.*?</\1>"
-    r"|\[THINK\].*?\[/THINK\]"
-    r"|<\|channel\|>\s*analysis.*?<\|end\|>",
-    re.DOTALL | re.IGNORECASE,
+_TAG = re.compile(
+    r"(?P<open><(?:think|thinking|thought|reasoning)>|\[THINK\]|<\|channel\|>\s*analysis(?:\s*<\|message\|>)?)"
+    r"|(?P<close></(?:think|thinking|thought|reasoning)>|\[/THINK\])"
+    r"|(?P<mark><\|start\|>(?:assistant)?|<\|channel\|>\s*final|<\|(?:message|end|return|channel)\|>)",
+    re.IGNORECASE,
 )
-_OPEN_THINKING = re.compile(
-    r"(?:<(?:think|thinking|thought|reasoning|analysis)>|\[THINK\]|<\|channel\|>\s*analysis)", re.IGNORECASE
-)
-_END_OF_THINKING = re.compile(r".*(?:</(?:think|thinking|thought|reasoning|analysis)>|\[/THINK\])", re.DOTALL)
-_CHANNEL = re.compile(r"<\|(?:start|end|return|message|channel)\|>(?:assistant|final)?")
+"""Marks of thinking as the open models write them; `mark` is what remains of a chat template."""
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n?(.*?)```", re.DOTALL)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]', re.DOTALL)
+_MAX_STARTS = 32
+_MAX_MENDED = 100_000
+_MAX_BRACKETS = 1000
+"""Characters and brackets above which broken JSON is not mended: no answer asked for here is so long or deep."""
 _REFUSAL_WINDOW = 300
 
 
@@ -42,7 +40,7 @@ class Parsed(msgspec.Struct, Generic[T], frozen=True):
 
     value: T
     status: Literal["ok", "repaired"]
-    """`ok`: JSON as asked for stood in the reply; `repaired`: it had to be mended."""
+    """`ok`: the JSON that was asked for stood in the reply; `repaired`: it had to be mended."""
     thinking: str = ""
     """Thinking that stood in the text or came apart from it."""
 
@@ -50,55 +48,58 @@ class Parsed(msgspec.Struct, Generic[T], frozen=True):
 def parse_json(reply: ChatReply, kind: type[T]) -> Parsed[T]:
     """The answer in `reply` as a `kind`.
 
-    In this order: the whole text, fenced blocks, the first balanced object that fits; then the same after mending: keys
-    in another case, numbers as text or text as numbers, one level of wrapping too many or too few, broken JSON. A reply
-    that was cut off is never completed.
+    Tried in this order: the whole text, fenced blocks, each outermost balanced object; then the same with mending: keys
+    in another case, numbers for text and text for numbers, one level of wrapping too many or too few, broken JSON.
+    What was cut off is never completed.
 
     Raises:
         UnparsableReply: with `status` `refused`, `truncated` or `invalid`; nothing else is ever raised.
     """
     inside, text = split_thinking(reply.text.encode(errors="replace").decode())
     thinking = "\n".join(part for part in (reply.reasoning, inside) if part)
-    candidates = list(_candidates(text))
-    fault = ""
+    candidates = tuple(_candidates(text))
+    misfit = ""
     for candidate in candidates:
         try:
             return Parsed(msgspec.json.decode(candidate, type=kind), "ok", thinking)
         except msgspec.ValidationError as error:
-            fault = fault or str(error)
+            misfit = misfit or str(error)
         except (msgspec.DecodeError, RecursionError):
             continue
-    cut_off = reply.finish_reason == "length"
-    for found in _loaded(candidates, text, mend=not cut_off):
+    for found in _loaded(candidates, "" if reply.finish_reason == "length" else text):
         for shaped in _shapes(found, kind):
             try:
                 return Parsed(msgspec.convert(shaped, kind, strict=False), "repaired", thinking)
-            except (msgspec.ValidationError, RecursionError):
-                continue
-    status = _status(reply, text, has_json=bool(fault))
-    raise UnparsableReply(_explained(status, fault, text), reply=reply.text, status=status)
+            except (msgspec.ValidationError, RecursionError) as error:
+                misfit = misfit or str(error)
+    status = _failure(reply, text, misfit)
+    raise UnparsableReply(_complaint(status, misfit), reply=reply.text, status=status)
 
 
 def split_thinking(text: str) -> tuple[str, str]:
-    """(thinking, answer): blocks of thinking are taken out; one that never ends leaves no answer.
+    """(thinking, answer) of a text: thinking that never ends leaves no answer; one without a beginning started first.
 
     >>> split_thinking("<think>Hm.</think>{}")
-    ('<think>Hm.</think>', '{}')
+    ('Hm.', '{}')
     """
-    thinking = [found[0] for found in _THINKING.finditer(text)]
-    rest = _THINKING.sub("", text)
-    if ended := _END_OF_THINKING.match(rest):
-        thinking.append(ended[0])
-        rest = rest[ended.end() :]
-    if opened := _OPEN_THINKING.search(rest):
-        thinking.append(rest[opened.start() :])
-        rest = rest[: opened.start()]
-    return "\n".join(thinking).strip(), _CHANNEL.sub("", rest).strip()
+    thinking: list[str] = []
+    answer: list[str] = []
+    inside = False
+    at = 0
+    for tag in _TAG.finditer(text):
+        (thinking if inside else answer).append(text[at : tag.start()])
+        at = tag.end()
+        if tag["close"] and not inside:
+            thinking += answer
+            answer.clear()
+        inside = bool(tag["open"])
+    (thinking if inside else answer).append(text[at:])
+    return "".join(thinking).strip(), "".join(answer).strip()
 
 
 def is_refusal(text: str) -> bool:
     """Whether a reply without an answer opens by saying no, in one of the languages of `refusals.toml`."""
-    opening = text[:_REFUSAL_WINDOW].casefold().replace("’", "'")
+    opening = text[:_REFUSAL_WINDOW].lower().replace("’", "'")
     return any(pattern.search(opening) for pattern in _refusals())
 
 
@@ -108,8 +109,29 @@ def _refusals() -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(phrase) for phrases in tomllib.loads(content).values() for phrase in phrases)
 
 
+def _failure(reply: ChatReply, text: str, misfit: str) -> Status:
+    """Why a reply holds no answer."""
+    if reply.finish_reason == "content_filter":
+        return "refused"
+    if reply.finish_reason == "length":
+        return "truncated"
+    if not misfit and is_refusal(text):
+        return "refused"
+    opening, closing = _first(text), _last(text)
+    only_thinking = not text and bool(reply.text)
+    return "truncated" if only_thinking or (opening >= 0 and closing < opening) else "invalid"
+
+
+def _complaint(status: Status, misfit: str) -> str:
+    if status == "refused":
+        return "the model refused to answer"
+    if status == "truncated":
+        return "the reply ends before the answer does"
+    return f"the JSON in the reply does not fit: {misfit}" if misfit else "the reply holds no JSON"
+
+
 def _candidates(text: str) -> Iterator[str]:
-    """Parts of the text that may be the JSON, the most likely first."""
+    """Parts of the text that may be the JSON, the likeliest first."""
     yield text
     for fenced in _FENCE.finditer(text):
         yield fenced[1].strip()
@@ -117,61 +139,98 @@ def _candidates(text: str) -> Iterator[str]:
 
 
 def _balanced(text: str) -> Iterator[str]:
-    """Outermost balanced {…} and […], from left to right; brackets inside JSON strings do not count."""
-    start = 0
+    """Outermost balanced {…} from left to right; brackets inside JSON strings do not count.
+
+    A list amid prose is no candidate: `[1]` is rather a citation.
+    """
+    at = 0
     for _ in range(_MAX_STARTS):
-        opening = min((at for at in (text.find("{", start), text.find("[", start)) if at >= 0), default=-1)
+        opening = text.find("{", at)
         if opening < 0:
             return
-        end = _closing(text, opening)
+        end = _end_of(text, opening)
         if end < 0:
-            start = opening + 1
+            at = opening + 1
         else:
             yield text[opening:end]
-            start = end
+            at = end
 
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
-
-
-def _closing(text: str, opening: int) -> int:
+def _end_of(text: str, opening: int) -> int:
     """Index after the bracket that closes the one at `opening`, or -1."""
     depth = 0
     for token in _TOKEN.finditer(text, opening):
-        if token[0] in "{[":
+        if token[0] in ("{", "["):
             depth += 1
-        elif token[0] in "}]":
+        elif token[0] in ("}", "]"):
             depth -= 1
             if depth == 0:
                 return token.end()
     return -1
 
 
-def _loaded(candidates: list[str], text: str, *, mend: bool) -> Iterator[Any]:
-    """What the candidates hold as JSON, then (`mend`) what can be made of the text as broken JSON."""
+def _first(text: str) -> int:
+    """Index of the bracket that opens the answer, or -1."""
+    return 0 if text.startswith("[") else text.find("{")
+
+
+def _last(text: str) -> int:
+    """Index of the last closing bracket, or -1."""
+    return max(text.rfind("}"), text.rfind("]"))
+
+
+def _loaded(candidates: tuple[str, ...], broken: str) -> Iterator[object]:
+    """What the candidates hold as JSON, then what can be made of `broken` up to its last closing bracket."""
     for candidate in candidates:
         try:
             yield msgspec.json.decode(candidate)
         except (msgspec.DecodeError, RecursionError):
             continue
-    first = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
-    if mend and first >= 0 and len(text) - first <= _MAX_REPAIR:
+    opening, closing = _first(broken), _last(broken)
+    part = broken[opening : closing + 1] if 0 <= opening < closing else ""
+    if part and len(part) <= _MAX_MENDED and part.count("{") + part.count("[") <= _MAX_BRACKETS:
         try:
-            yield repair_json(text[first:], return_objects=True, skip_json_loads=True)
+            yield repair_json(part, return_objects=True, skip_json_loads=True)
         except (RecursionError, ValueError):
             return
 
 
-def _shapes(found: Any, kind: type) -> Iterator[Any]:  # noqa: ANN401 -- JSON of any shape
-    """`found` coerced towards `kind`: as it is, with one wrapping less, with one wrapping more."""
+def _shapes(found: object, kind: type[T]) -> Iterator[object]:
+    """`found` made more like a `kind`: as it stands, with one wrapping less, with one wrapping more."""
     target = inspect.type_info(kind)
     try:
         yield _coerced(found, target)
-        for inner in _unwrapped(found):
-            yield _coerced(inner, target)
-        if isinstance(target, inspect.StructType):
+        if isinstance(found, dict | list) and len(found) == 1:
+            yield _coerced(next(iter(found.values() if isinstance(found, dict) else found)), target)
+        if isinstance(target, inspect.StructType) and isinstance(found, list):
             required = [field for field in target.fields if field.required]
-            if len(required) == 1 and not (isinstance(found, dict) and _name(required[0].encode_name) in map(_name, found)):
+            if len(required) == 1:
                 yield {required[0].encode_name: _coerced(found, required[0].type)}
     except RecursionError:
         return
+
+
+def _coerced(value: object, target: inspect.Type) -> object:
+    """`value` with keys spelt as declared, numbers as text and lone values as lists, where `target` wants them so."""
+    if isinstance(target, inspect.StructType) and isinstance(value, dict):
+        fields = {_plain(field.encode_name): field for field in target.fields}
+        known = [(fields[_plain(key)], entry) for key, entry in value.items() if _plain(key) in fields]
+        return {
+            field.encode_name: _coerced(entry, field.type)
+            for field, entry in known
+            if entry is not None or field.required
+        }
+    if isinstance(target, inspect.ListType | inspect.VarTupleType | inspect.SetType):
+        entries = value if isinstance(value, list) else [value]
+        return [_coerced(entry, target.item_type) for entry in entries]
+    if isinstance(target, inspect.StrType):
+        if isinstance(value, dict | list) and len(value) == 1:
+            value = next(iter(value.values() if isinstance(value, dict) else value))
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return str(value)
+    return value
+
+
+def _plain(key: object) -> str:
+    """A key without its case and its joints: `Theme_Label` and `theme label` are the same."""
+    return re.sub(r"[\W_]+", "", str(key)).lower()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 from collections.abc import Iterable, Sequence
 
-from adage.corpus.dedupe import meaning_groups, merge_keys
+from adage.corpus.dedupe import explained, meaning_groups, merge_keys
 from adage.language import Language
 from adage.recipe import Acquire as AcquireRecipe
 from adage.records import Check, Proverb, RawRow, Record, proverb_id, seal
@@ -32,9 +32,9 @@ class Leader(Record, frozen=True, kw_only=True):
 class Acquired(Record, frozen=True, kw_only=True):
     """Which rows stay, what merges into what, and which groups look suspicious."""
 
-    leaders: dict[int, Leader] = {}
+    leaders: dict[str, Leader] = {}
     """Row number → what the row becomes."""
-    merged_into: dict[int, str] = {}
+    merged_into: dict[str, str] = {}
     """Row number → id of the proverb that the row merges into."""
     large_groups: dict[str, int] = {}
     """Meaning group → size, above `max_group`."""
@@ -66,7 +66,7 @@ class Acquire(Stage[RawRow, RawRow, Acquired, Proverb]):
         """Merge by key and group by meaning."""
         good = [row for row in rows if not row.rejected]
         keys = [key(row.text, self._language) for row in good]
-        target = merge_keys(keys, [_worth(row) for row in good])
+        target = merge_keys(keys, [explained(row) for row in good])
         members: dict[int, list[int]] = collections.defaultdict(list)
         for i, leader in enumerate(target):
             members[leader].append(i)
@@ -85,14 +85,14 @@ class Acquire(Stage[RawRow, RawRow, Acquired, Proverb]):
         leaders, merged_into = {}, {}
         for i, leader in enumerate(order):
             others = [good[j] for j in members[leader] if j != leader]
-            leaders[good[leader].number] = Leader(
+            leaders[str(good[leader].number)] = Leader(
                 id=ids[i],
                 group=name_of[groups[i]],
                 explanations=explanations[leader],
                 merged=tuple(row.place for row in others),
                 flags=tuple(sorted({flag for j in members[leader] for flag in good[j].flags})),
             )
-            merged_into.update({row.number: ids[i] for row in others})
+            merged_into.update({str(row.number): ids[i] for row in others})
         sizes = collections.Counter(leader.group for leader in leaders.values())
         large = {group: n for group, n in sorted(sizes.items()) if n > self._options.max_group}
         return Acquired(leaders=leaders, merged_into=merged_into, large_groups=large)
@@ -102,9 +102,9 @@ class Acquire(Stage[RawRow, RawRow, Acquired, Proverb]):
         if row.rejected:
             reason, _, evidence = row.rejected.partition(":")
             return Dropped(reason=reason.strip(), evidence=evidence.strip())
-        if row.number in context.merged_into:
-            return Dropped(reason=f"merged_into:{context.merged_into[row.number]}")
-        leader = context.leaders[row.number]
+        if str(row.number) in context.merged_into:
+            return Dropped(reason=f"merged_into:{context.merged_into[str(row.number)]}")
+        leader = context.leaders[str(row.number)]
         explanation, *alternatives = leader.explanations or ("",)
         if self._options.require_explanation and not explanation:
             return Dropped(reason="no_explanation", evidence=", ".join(leader.flags))
@@ -123,11 +123,6 @@ class Acquire(Stage[RawRow, RawRow, Acquired, Proverb]):
             checks=tuple(Check(name=flag.partition(":")[0], passed=None, evidence=flag) for flag in leader.flags),
         )
         return Kept(rows=(seal(proverb),))
-
-
-def _worth(row: RawRow) -> float:
-    """How well a row explains its proverb: characters of its explanations."""
-    return float(sum(len(text) for text in row.explanations))
 
 
 def _explanations(first: RawRow, rows: Sequence[RawRow]) -> tuple[str, ...]:

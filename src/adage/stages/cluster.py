@@ -68,6 +68,7 @@ class Cluster(Stage[Proverb, Labelled, Clustering, Proverb]):
     name = "cluster"
     number = "2b"
     version = 1
+    reply_tokens = 15
     row = Proverb
     slim = Labelled
     context = Clustering

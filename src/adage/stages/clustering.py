@@ -52,7 +52,8 @@ def unit(vectors: ArrayLike) -> Floats:
             hint="the encoder returned a broken vector: check the embedding endpoint, then run the stage again",
         )
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
+    scaled: Floats = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
+    return scaled
 
 
 def ward(vectors: ArrayLike) -> Floats:
@@ -239,6 +240,6 @@ def _silhouette(sums: Floats, labels: Ints) -> Floats:
     means[point, labels] = np.inf
     outside = means.min(axis=1)
     widest = np.maximum(inside, outside)
-    scores = np.divide(outside - inside, widest, out=np.zeros_like(widest), where=widest > 0)
+    scores: Floats = np.divide(outside - inside, widest, out=np.zeros_like(widest), where=widest > 0)
     scores[own == 1] = 0.0
     return scores

@@ -338,7 +338,8 @@ def _unrelated(
     else:
         first, second = rng.integers(n, size=_SAMPLE), rng.integers(m, size=_SAMPLE)
     apart = left_group[first] != right_group[second]
-    return np.einsum("ij,ij->i", left[first[apart]], right[second[apart]]).astype(np.float64)
+    cosines: NDArray[np.float64] = np.einsum("ij,ij->i", left[first[apart]], right[second[apart]]).astype(np.float64)
+    return cosines
 
 
 def _editor(verdicts: Sequence[ScenarioVerdict]) -> str:

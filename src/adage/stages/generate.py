@@ -37,6 +37,7 @@ class Generate(Stage[Proverb, Nothing, NoContext, Scenario]):
     name = "generate"
     number = "3"
     version = 1
+    reply_tokens = 2000
     row = Proverb
     slim = Nothing
     context = NoContext

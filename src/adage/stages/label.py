@@ -31,6 +31,7 @@ class Label(Stage[Proverb, Nothing, NoContext, Proverb]):
     name = "label"
     number = "2a"
     version = 1
+    reply_tokens = 20
     row = Proverb
     slim = Nothing
     context = NoContext

@@ -27,14 +27,15 @@ def fenced(text: str, tag: str) -> str:
     return f"<{tag}>{_TAG.sub('‹', text)}</{tag}>"
 
 
-def _source(name: str) -> str:
+def source_of(name: str) -> str:
+    """The text of a prompt's template."""
     return files("adage.stages").joinpath("prompts", f"{name}.j2").read_text(encoding="utf-8")
 
 
 @cache
 def _template(name: str) -> Template:
     environment = Environment(
-        loader=FunctionLoader(_source),
+        loader=FunctionLoader(source_of),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -52,4 +53,4 @@ def render(name: str, **values: object) -> tuple[Message, Message]:
 
 def prompt_hash(name: str) -> str:
     """BLAKE2b-128 of the template, for the stage's fingerprint."""
-    return blake2b(_source(name).encode(), digest_size=16).hexdigest()
+    return blake2b(source_of(name).encode(), digest_size=16).hexdigest()

@@ -80,6 +80,7 @@ class Validate(Stage[Item, Slim, ValidateContext, Item]):
     name = "validate"
     number = "6"
     version = 1
+    reply_tokens = 60
     row = Item
     slim = Slim
     context = ValidateContext
@@ -114,14 +115,7 @@ class Validate(Stage[Item, Slim, ValidateContext, Item]):
         if not self._judges:
             return ValidateContext(judged=frozenset())
         items = sorted(rows, key=lambda item: digest(self._seed, "judge", item.id))
-        judged = items
-        if self._options.sample is not None:
-            seen: dict[str, int] = {}
-            judged = []
-            for item in items:
-                seen[item.assembly] = seen.get(item.assembly, 0) + 1
-                if seen[item.assembly] <= self._options.sample:
-                    judged.append(item)
+        judged = items[: self._options.sample]
         n_probes = max(1, round(self._options.probes * len(judged))) if self._options.probes and judged else 0
         return ValidateContext(
             judged=None if self._options.sample is None else frozenset(item.id for item in judged),

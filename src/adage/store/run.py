@@ -144,6 +144,19 @@ class Run:
         history.append(entry)
         write_atomic(path, msgspec.json.format(msgspec.json.encode(history), indent=2) + b"\n")
 
+    def recipe(self) -> Path:
+        """The recipe of the last build.
+
+        Raises:
+            StoreError: no build has left a note of it.
+        """
+        for entry in reversed(self.history()):
+            if path := entry.get("recipe"):
+                return (self.root / str(path)).resolve()
+        raise StoreError(
+            f"{str(self.root)!r} does not say which recipe it was built from", hint="name the recipe instead of the run"
+        )
+
     def history(self) -> list[dict[str, Any]]:
         """All builds of this run, oldest first."""
         try:

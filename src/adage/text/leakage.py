@@ -156,7 +156,7 @@ def _stronger(a: Leakage, b: Leakage) -> Leakage:
 
 
 def _evidence(word: _Word, other: str, kind: str) -> str:
-    return f"{word.surface} ~ {other} ({kind})"
+    return f"{word.surface} ~ {other} ({kind.partition(' ')[0]})"
 
 
 @lru_cache(maxsize=1 << 16)
@@ -219,7 +219,9 @@ def _from_token(token: Token, language: Language) -> _Word:
     form = key(token.lemma, language)
     content = token.part_of_speech.startswith(language.segment.content) and form not in _function_words(language)
     script = "kanji" if _HAN.search(token.surface) else "kana"
-    soft = (Trace(f"reading in {script}", token.reading),) if len(token.reading) >= _MORAE else ()
+    # A word that the dictionary lacks has no reading; one in kana is its own.
+    reading = token.reading or (token.surface if script == "kana" else "")
+    soft = (Trace(f"reading in {script}", reading),) if len(reading) >= _MORAE else ()
     return _Word(token.surface, form, content and bool(form), (Trace("lemma", form),), soft, frozenset())
 
 
@@ -291,8 +293,8 @@ def _words_as_keys(text: str, language: Language) -> str:
 @lru_cache
 def _units(units: tuple[str, ...], language: Language) -> regex.Pattern[str]:
     """Any of the units, as whole words where words are separated."""
-    globs = [r"\S*".join(regex.escape(_words_as_keys(part, language)) for part in unit.split("*")) for unit in units]
-    either = "|".join(glob for glob in globs if glob.strip(r"\S*"))
+    globs = [r"\S*?".join(regex.escape(_words_as_keys(part, language)) for part in unit.split("*")) for unit in units]
+    either = "|".join(glob for glob in globs if glob.strip(r"\S*?"))
     if language.segment.words == "unicode":
         return regex.compile(rf"(?<!\S)(?:{either})(?!\S)" if either else "(?!)")
     return regex.compile(either or "(?!)")

@@ -29,12 +29,34 @@ COMPOUND = {
 """ISO 15924 codes that Unicode has no Script value for → those it consists of."""
 
 RIGHT_TO_LEFT = frozenset(
-    ["Adlm", "Arab", "Aran", "Hebr", "Mand", "Mend", "Nkoo", "Rohg", "Samr", "Syrc", "Syre", "Syrj", "Syrn", "Thaa", "Yezi"]
+    [
+        "Adlm",
+        "Arab",
+        "Aran",
+        "Hebr",
+        "Mand",
+        "Mend",
+        "Nkoo",
+        "Rohg",
+        "Samr",
+        "Syrc",
+        "Syre",
+        "Syrj",
+        "Syrn",
+        "Thaa",
+        "Yezi",
+    ]
 )
 """Living scripts that are written from right to left."""
 
-UNSPACED = frozenset(["Hani", "Hans", "Hant", "Jpan", "Khmr", "Lana", "Laoo", "Mymr", "Thai", "Tibt", "Yiii"])
+IDEOGRAPHIC = frozenset(["Hanb", "Hani", "Hans", "Hant", "Jpan"])
+"""Scripts in which a character is mostly a word or a part of one."""
+
+UNSPACED = IDEOGRAPHIC | {"Khmr", "Lana", "Laoo", "Mymr", "Thai", "Tibt", "Yiii"}
 """Scripts whose writers put no spaces between words."""
+
+JOINED = frozenset(["Arab", "Beng", "Deva", "Gujr", "Guru", "Knda", "Mlym", "Orya", "Sinh", "Taml", "Telu"])
+"""Scripts in which ZWNJ and ZWJ change what is written (in Arabic script: outside Arabic itself)."""
 
 # A whole phrase in one code point (U+FDF2 Allah, U+FDFA the blessing) is a letter to Unicode and a symbol to readers.
 _LETTER = regex.compile(r"[\p{L}--\uFDF0-\uFDFF]", regex.VERSION1)
@@ -51,10 +73,10 @@ def letters(text: str) -> str:
 
 
 def script_class(scripts: Iterable[str]) -> str:
-    """The inside of a `regex` character class that holds the characters of ISO 15924 scripts.
+    r"""The inside of a `regex` character class that holds the characters of ISO 15924 scripts.
 
-    >>> script_class(["Hrkt"])
-    '\\\\p{scx=Hira}\\\\p{scx=Kana}'
+    >>> print(script_class(["Hrkt"]))
+    \p{scx=Hira}\p{scx=Kana}
 
     Raises:
         LanguageError: A code is not a script that Unicode knows.
@@ -63,7 +85,9 @@ def script_class(scripts: Iterable[str]) -> str:
     known = _unicode_scripts()
     for part in parts:
         if part not in known:
-            raise LanguageError(f"{part!r} is not a script that Unicode knows", hint="expected ISO 15924, such as 'Ethi'")
+            raise LanguageError(
+                f"{part!r} is not a script that Unicode knows", hint="expected ISO 15924, such as 'Ethi'"
+            )
     return "".join(rf"\p{{scx={part}}}" for part in dict.fromkeys(parts))
 
 
@@ -104,8 +128,8 @@ def _classes(scripts: tuple[str, ...]) -> tuple[regex.Pattern[str], regex.Patter
 @lru_cache(maxsize=1)
 def _unicode_scripts() -> tuple[str, ...]:
     """ISO 15924 codes that are values of the Unicode property Script."""
-    found = []
-    for code in Locale("en").scripts:
+    found: list[str] = []
+    for code in map(str, Locale("en").scripts):
         try:
             regex.compile(rf"\p{{sc={code}}}")
         except regex.error:

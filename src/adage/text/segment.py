@@ -6,8 +6,9 @@ Word boundaries are UAX #29's, as the `regex` module finds them: the same words 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import regex
 
@@ -30,6 +31,13 @@ class Token(NamedTuple):
     """Reading of the lemma in katakana; empty where it is not known."""
     part_of_speech: str
     """UniDic's `pos1-pos2-pos3`, without empty levels."""
+
+
+class _Node(Protocol):
+    """A token as fugashi returns it; the fields of `feature` depend on the dictionary."""
+
+    surface: str
+    feature: Any
 
 
 def words(text: str, language: Language) -> list[str]:
@@ -98,11 +106,12 @@ def _sentence_end(extra: tuple[str, ...]) -> regex.Pattern[str]:
 
 
 @lru_cache(maxsize=1)
-def _tagger(language: str) -> Any:
+def _tagger(language: str) -> Callable[[str], Iterable[_Node]]:
     """MeCab with UniDic; the dictionary takes a second to load, so it is loaded once."""
     try:
         fugashi = importlib.import_module("fugashi")
         importlib.import_module("unidic_lite")
     except ModuleNotFoundError as error:
         raise MissingExtra(f"{language} segmentation", error.name or "fugashi", "ja") from error
-    return fugashi.Tagger()
+    tagger: Callable[[str], Iterable[_Node]] = fugashi.Tagger()
+    return tagger

@@ -22,7 +22,8 @@ _JOINERS = regex.compile(r"[\u200C\u200D]")
 # word joiners, bidi marks, embeddings and isolates, interlinear annotation. (Format characters that show, such as the
 # Arabic number signs, and the Mongolian vowel separator stay.)
 _STRAY = regex.compile(
-    r"[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}\u00AD\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]"
+    r"[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}"
+    r"\u00AD\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]"
 )
 _C1 = regex.compile(r"[\x80-\x9F]")
 _LATIN_ONLY = regex.compile(r"[\p{Latin}\P{L}]*")
@@ -33,7 +34,7 @@ _FORMULA = regex.compile(r"\s*[=+\-@＝＋－＠|%]|[\t\r\n]")
 
 
 def show(text: str, *, joiners: bool) -> str:
-    """Text for people: NFC, one line, without what cannot be seen; every visible sign stays as it was written.
+    r"""Text for people: NFC, one line, without what cannot be seen; every visible sign stays as it was written.
 
     Args:
         text: Text as read from a file.
@@ -42,7 +43,7 @@ def show(text: str, *, joiners: bool) -> str:
     Left-over C1 controls become the character that Windows-1252 has there; its letters only in Latin text, because
     elsewhere they mark a lost character, not a Latin one. Line breaks and exotic spaces become one space.
 
-    >>> show(" Ali\\x92nin\\u00a0evi\\n", joiners=False)
+    >>> show(" Ali\x92nin\u00a0evi\n", joiners=False)
     'Ali’nin evi'
     """
     latin = _LATIN_ONLY.fullmatch(text) is not None
@@ -69,7 +70,7 @@ def key(text: str, language: Language) -> str:
             return text
         text = folded
     raise LanguageError(
-        f"the folds of {language.code!r} never settle: the key of a text still changes after eight passes ({text[:40]!r}…)",
+        f"the folds of {language.code!r} never settle: a key still changes after eight passes ({text[:40]!r}…)",
         hint="look in key.letters and key.fold for a replacement that contains what it replaces",
     )
 

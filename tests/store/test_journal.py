@@ -1,0 +1,184 @@
+"""The call journal: what is acknowledged survives anything, and damage is told apart from a full disk."""
+
+import asyncio
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from adage.errors import JournalError, StoreError, VerificationError
+from adage.models.base import ChatReply, ChatRequest, Message
+from adage.store.journal import Journal
+
+WRITER = Path(__file__).parent / "journal_writer.py"
+
+
+def request(number, model="m"):
+    """One of many different requests."""
+    content = f"Nr. {number}: ما هذا؟"
+    return ChatRequest(model=model, family="scripted", messages=(Message(role="user", content=content),))
+
+
+def reply(number):
+    """The reply to request `number`."""
+    return ChatReply(text=f"{number}\u2028塵\ud83d".encode(errors="replace").decode(), prompt_tokens=3, reasoning="hm")
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Where no journal is yet."""
+    return tmp_path / "deep" / "calls.sqlite"
+
+
+async def test_replies_come_back_as_they_were(path):
+    """Text, counts and thinking survive closing and opening again; an unknown key gives None."""
+    with Journal(path) as journal:
+        assert journal.get(request(1).key()) is None
+        assert await journal.put(request(1).key(), request(1), reply(1)) == reply(1)
+        assert journal.get(request(1).key()) == reply(1)
+    with Journal(path) as journal:
+        assert journal.get(request(1).key()) == reply(1)
+        assert journal.known([request(1).key(), request(2).key()]) == {request(1).key()}
+        assert journal.known([]) == set()
+        assert journal.verify() == 1
+
+
+async def test_many_puts_share_few_commits(path):
+    """Five thousand calls at once are stored in seconds, because what queues up goes into one commit."""
+    with Journal(path) as journal:
+        await asyncio.gather(*(journal.put(request(n).key(), request(n), reply(n)) for n in range(5000)))
+        stats = journal.stats()
+        assert (stats.calls, stats.models, stats.prompt_tokens) == (5000, {"m": 5000}, 15000)
+        assert len(journal.known(request(n).key() for n in range(6000))) == 5000
+
+
+async def test_the_first_reply_stays(path):
+    """Two processes that paid for the same request use the same reply: the later one is given the stored one."""
+    with Journal(path) as one, Journal(path) as two:
+        assert await one.put(request(1).key(), request(1), reply(1)) == reply(1)
+        assert await two.put(request(1).key(), request(1), reply(2)) == reply(1)
+        assert two.get(request(1).key()) == reply(1)
+
+
+async def test_a_cancelled_put_is_stored_all_the_same(path):
+    """Whoever stops waiting does not lose a reply that is paid for, nor stop the writer."""
+    with Journal(path) as journal:
+        task = asyncio.create_task(journal.put(request(1).key(), request(1), reply(1)))
+        await asyncio.sleep(0)
+        task.cancel()
+        await journal.put(request(2).key(), request(2), reply(2))
+        assert journal.get(request(1).key()) == reply(1)
+
+
+async def test_a_closed_journal_says_so(path):
+    """A put after closing is an error, not a wait without end."""
+    journal = Journal(path)
+    journal.close()
+    journal.close()
+    with pytest.raises(JournalError, match="closed"):
+        await journal.put(request(1).key(), request(1), reply(1))
+
+
+def test_no_acknowledged_reply_is_lost_to_kill_9(path):
+    """Three processes write into one new journal and are killed: what they had acknowledged is there, and sound."""
+    writers = [
+        subprocess.Popen([sys.executable, WRITER, path, str(first)], stdout=subprocess.PIPE, text=True)
+        for first in (0, 100_000, 200_000)
+    ]
+    acknowledged = []
+    for writer in writers:
+        assert writer.stdout is not None
+        acknowledged += [writer.stdout.readline() for _ in range(200)]
+    for writer in writers:
+        os.kill(writer.pid, signal.SIGKILL)
+    for writer in writers:
+        acknowledged += [line for line in writer.communicate()[0].splitlines(keepends=True) if line.endswith("\n")]
+    with Journal(path) as journal:
+        assert journal.verify() >= len(acknowledged) >= 600
+        assert all(journal.get(key.strip()) for key in acknowledged)
+
+
+@pytest.mark.parametrize("content", [b"this is no database " * 100, None])
+async def test_damage_is_reported_with_a_way_out(path, content):
+    """A file that is no database, or one with ruined pages, gives a `JournalError` that names file and next step."""
+    with Journal(path) as journal:
+        await asyncio.gather(*(journal.put(request(n).key(), request(n), reply(n)) for n in range(200)))
+    pages = path.read_bytes()
+    path.write_bytes(content or pages[:4096] + b"\xff" * (len(pages) - 4096))
+    with pytest.raises(JournalError, match=r"calls\.sqlite' is damaged") as caught, Journal(path) as journal:
+        journal.verify()
+    assert "recover" in caught.value.hint
+
+
+async def test_a_row_that_was_edited_is_found(path):
+    """`verify` hashes every request again; a reply that cannot be read is damage."""
+    with Journal(path) as journal:
+        await journal.put(request(1).key(), request(1), reply(1))
+    database = sqlite3.connect(path)
+    database.execute("UPDATE calls SET request = replace(request, 'Nr. 1', 'Nr. 2')")
+    database.commit()
+    with Journal(path) as journal, pytest.raises(VerificationError, match="hashes to"):
+        journal.verify()
+    database.execute("UPDATE calls SET reply = '{}'")
+    database.commit()
+    database.close()
+    with Journal(path) as journal, pytest.raises(JournalError, match="no call"):
+        journal.get(request(1).key())
+
+
+def test_a_database_of_another_kind_is_left_alone(path):
+    """Neither a stranger's database nor a newer format is written to."""
+    path.parent.mkdir()
+    database = sqlite3.connect(path)
+    database.execute("CREATE TABLE theirs (x)")
+    database.commit()
+    with pytest.raises(JournalError, match="another program"):
+        Journal(path)
+    database.execute("DROP TABLE theirs")
+    database.commit()
+    Journal(path).close()
+    database.execute("PRAGMA user_version=99")
+    database.commit()
+    database.close()
+    with pytest.raises(JournalError, match="format 99"):
+        Journal(path)
+
+
+async def test_a_full_disk_is_not_damage(path):
+    """The put fails with `StoreError`, what was stored stays, and the journal works again when there is room."""
+    with Journal(path) as journal:
+        await journal.put(request(1).key(), request(1), reply(1))
+        (pages,) = journal._writer.execute("PRAGMA page_count").fetchone()
+        journal._writer.execute(f"PRAGMA max_page_count={pages}")
+        large = ChatReply(text="x" * 100_000)
+        with pytest.raises(StoreError, match="disk is full") as caught:
+            await journal.put(request(2).key(), request(2), large)
+        assert not isinstance(caught.value, JournalError)
+        assert journal.get(request(1).key()) == reply(1)
+        journal._writer.execute("PRAGMA max_page_count=1000000")
+        assert await journal.put(request(2).key(), request(2), large) == large
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    """A file stands where the folder should be."""
+    (tmp_path / "file").touch()
+    with pytest.raises(JournalError, match="file"):
+        Journal(tmp_path / "file" / "calls.sqlite")
+
+
+async def test_no_secret_is_stored(path, monkeypatch):
+    """What the journal keeps is the request without the key that it is sent with."""
+    monkeypatch.setenv("ADAGE_TEST_KEY", "sk-very-secret")
+    from adage.models.chat import EndpointModel
+
+    model = EndpointModel("m", base_url="http://localhost:1/v1", model="x", key_env="ADAGE_TEST_KEY")
+    asked = model.request([Message(role="user", content="Hm?")], None)
+    with Journal(path) as journal:
+        await journal.put(asked.key(), asked, reply(1))
+    stored = b"".join(file.read_bytes() for file in path.parent.iterdir())
+    assert b"secret" not in stored
+    assert b"ADAGE_TEST_KEY" not in stored
