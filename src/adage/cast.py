@@ -42,6 +42,7 @@ class Cast:
         """Free connections, models and databases."""
         for model in self.played.values():
             await model.close()
+        await self.encoder.close()
         self.journal.close()
         self.vectors.close()
 
@@ -69,7 +70,7 @@ def assemble(recipe: Recipe, stores: Path, *, replay: bool = False) -> Cast:
     journal, vectors = Journal(stores / "calls.sqlite"), Vectors(stores / "vectors.sqlite")
     roles = recipe.roles
     played = {
-        name: RecordedChat(open_model(name, recipe.models[name]), journal, replay=replay)
+        name: RecordedChat(open_model(name, recipe.models[name], check=not replay), journal, replay=replay)
         for name in used_models(recipe)
     }
     identify = identifier()
@@ -87,8 +88,12 @@ def assemble(recipe: Recipe, stores: Path, *, replay: bool = False) -> Cast:
     )
 
 
-def open_model(name: str, model: Model) -> ChatModel:
-    """The chat model that a recipe's entry describes."""
+def open_model(name: str, model: Model, *, check: bool = True) -> ChatModel:
+    """The chat model that a recipe's entry describes.
+
+    Raises:
+        MissingExtra, RecipeError: with `check`, an embedded model's package or file is not there.
+    """
     if isinstance(model, Endpoint):
         return EndpointModel(
             name,
@@ -106,7 +111,7 @@ def open_model(name: str, model: Model) -> ChatModel:
             retries=model.retries,
         )
     if isinstance(model, Local):
-        return LocalModel(
+        local = LocalModel(
             name,
             model=model.model,
             context=model.context,
@@ -114,6 +119,9 @@ def open_model(name: str, model: Model) -> ChatModel:
             temperature=model.temperature,
             max_tokens=model.max_tokens,
         )
+        if check:
+            local.check()
+        return local
     return ScriptedModel.from_file(name, model.script)
 
 

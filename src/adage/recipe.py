@@ -445,6 +445,8 @@ def parse_recipe(text: str, file: Path) -> Recipe:
             problems=problems,
             hint="docs/recipe.md lists every key",
         ) from None
+    except RecursionError:
+        raise RecipeError(f"{file}: not usable: an alias (`*name`) stands inside what it refers to") from None
     return _absolute(recipe, file.parent)
 
 
@@ -459,7 +461,8 @@ def _line(tree: object, location: tuple[int | str, ...]) -> int:
     node, line = tree, 1
     for step in location:
         if isinstance(node, CommentedMap) and step in node:
-            line = node.lc.key(step)[0] + 1
+            if step in (node.lc.data or {}):  # a key that `<<` brought in stands elsewhere
+                line = node.lc.key(step)[0] + 1
         elif isinstance(node, CommentedSeq) and isinstance(step, int) and step < len(node):
             line = node.lc.item(step)[0] + 1
         else:

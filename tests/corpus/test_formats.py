@@ -63,12 +63,13 @@ def xlsx(path: Path) -> None:
 
 def ods(path: Path) -> None:
     """Write the pairs as a spreadsheet, padded to a million rows as programs do."""
+
     def cell(text: str) -> str:
         lines = text.replace("&", "&amp;").split("\n")
         return f"<table:table-cell>{''.join(f'<text:p>{line}</text:p>' for line in lines)}</table:table-cell>"
 
     rows = "".join(
-        f"<table:table-row>{cell(a)}{cell(b)}<table:table-cell table:number-columns-repeated='16000'/></table:table-row>"
+        f"<table:table-row>{cell(a)}{cell(b)}<table:table-cell table:number-columns-repeated='9999'/></table:table-row>"
         for a, b in [("text", "explanation"), *PAIRS]
     )
     padding = "<table:table-row table:number-rows-repeated='1048000'><table:table-cell/></table:table-row>"
@@ -123,6 +124,27 @@ WRITERS: dict[str, Callable[[Path], None]] = {
     "data.php": text_file(
         "<?php return [" + ", ".join(f"['text' => {a!r}, 'explanation' => {json.dumps(b)}]" for a, b in PAIRS) + "];"
     ),
+    "Data.java": text_file(
+        "List<P> all = Arrays.asList("
+        + ", ".join(f"new Proverb({json.dumps(a)}, {json.dumps(b)})" for a, b in PAIRS)
+        + ");"
+    ),
+    "Add.java": text_file("".join(f"  map.put({json.dumps(a)}, {json.dumps(b)});\n" for a, b in PAIRS)),
+    "data.dart": text_file(
+        "const all = ["
+        + ", ".join(f"Proverb(text: {json.dumps(a)}, meaning: {json.dumps(b)})" for a, b in PAIRS)
+        + "];"
+    ),
+    "list.xml": text_file(
+        "<?xml version='1.0'?><list>"
+        + "".join(f"<p><text>{a}</text><meaning>{b}</meaning></p>" for a, b in PAIRS)
+        + "</list>"
+    ),
+    "table.md": text_file(
+        "# Sayings\n\nAll of them.\n\n| Proverb | Meaning |\n|---|:--|\n" + "".join(f"| {a} | {b} |\n" for a, b in FLAT)
+    ),
+    "dashes.txt": text_file("".join(f"{a} – {b}\n" for a, b in FLAT)),
+    "titled.csv": text_file("Sayings of the valley,\n" + delimited(",")),
     "book.xlsx": xlsx,
     "book.ods": ods,
     "base.db": sqlite,
@@ -164,6 +186,52 @@ def test_simplest_jsonl(tmp_path: Path) -> None:
     assert row.place == "c.jsonl:1"
 
 
+def test_string_arrays(tmp_path: Path) -> None:
+    """The string arrays of an Android application are lists of texts."""
+    items = "".join(f"<item>{text}</item>" for text, _ in PAIRS)
+    content = f'<?xml version="1.0"?><resources><string-array name="p">{items}</string-array></resources>'
+    assert [row.text for row in read_text(tmp_path, "strings.xml", content).rows] == [text for text, _ in PAIRS]
+
+
+def test_map_without_spaces(tmp_path: Path) -> None:
+    """A map of proverbs to explanations is seen in scripts without word spaces, where keys look like names."""
+    file = tmp_path / "c.py"
+    sayings = {
+        "猿も木から落ちる": "名人でも失敗する",
+        "石の上にも三年": "続ければ報われる",
+        "七転び八起き": "何度でも起きる",
+    }
+    file.write_text(f"P = {sayings!r}", "utf-8")
+    rows = read(file, load("ja")).rows
+    assert [(row.text, row.explanations) for row in rows][1] == ("石の上にも三年", ("続ければ報われる",))
+
+
+def test_numbered_sections(tmp_path: Path) -> None:
+    """A numbered list in sections is a list, not a row of verses."""
+    content = "1. Look before you leap\n2. More haste, less speed\n\n3. Still waters run deep\n4. Easy come, easy go\n"
+    assert len(read_text(tmp_path, "c.txt", content).rows) == 4
+
+
+def test_repeated_header(tmp_path: Path) -> None:
+    """The header of a file that was appended to another is set aside, not taken for a proverb."""
+    rows = read_text(tmp_path, "c.csv", delimited(",") + delimited(",")).rows
+    assert [row.rejected for row in rows if row.rejected] == ["heading: the header again"]
+    assert len(rows) == 2 * len(PAIRS) + 1
+
+
+def test_title_is_no_row(tmp_path: Path) -> None:
+    """A title above the header is no record, but is listed."""
+    reading = read_text(tmp_path, "c.csv", "Sayings of the valley,\n" + delimited(","))
+    assert [(problem.kind, problem.places) for problem in reading.problems] == [("preamble", ("c.csv:1",))]
+
+
+def test_quoted_lines(tmp_path: Path) -> None:
+    """Quotation marks around every proverb go; those within one stay."""
+    content = "“Look before you leap”\n“Still waters run deep”\n“More haste, less speed”\nHe said “no”, then “yes”\n"
+    rows = read_text(tmp_path, "c.txt", content).rows
+    assert [row.text for row in rows[2:]] == ["More haste, less speed", "He said “no”, then “yes”"]
+
+
 def test_places(tmp_path: Path) -> None:
     """A row's place is the line its record begins at, also after cells with line breaks."""
     content = 'text,explanation\n"Look before\nyou leap",Think first\nStill waters run deep,Quiet ones\n'
@@ -172,7 +240,9 @@ def test_places(tmp_path: Path) -> None:
 
 def test_ragged(tmp_path: Path) -> None:
     """Rows with too many or too few cells stay, and are named."""
-    content = "text,explanation\nLook before you leap,Think, then act\nStill waters run deep\nMore haste less speed,Slow down\n"
+    content = (
+        "text,explanation\nLook before you leap,Think, then act\nStill waters run deep\nMore haste less speed,Slow\n"
+    )
     reading = read_text(tmp_path, "c.csv", content)
     assert [row.text for row in reading.rows] == [
         "Look before you leap",
@@ -294,7 +364,7 @@ corpora = st.lists(st.tuples(sentence, explained), min_size=2, max_size=12)
 def test_reading_is_invariant(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]], order: list[str], encoding: str
 ) -> None:
-    """Encoding, byte order mark, line ends, delimiter and column order do not change what is read; no record vanishes."""
+    """Encoding, byte order mark, line ends, delimiter and column order do not change what is read; nothing vanishes."""
     folder = tmp_path_factory.mktemp("c")
     records = [{"id": str(number), "text": a, "explanation": b} for number, (a, b) in enumerate(pairs)]
     for delimiter, end in ((",", "\n"), ("\t", "\r\n")):

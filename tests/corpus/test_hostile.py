@@ -208,6 +208,8 @@ def test_sqlite_views_and_triggers(tmp_path: Path) -> None:
         (b"PAR1broken", "not a sound Parquet"),
         (b"\x1f\x8bbroken", "not sound gzip"),
         (b'{"a": [1, 2', "not JSON"),
+        (b"<?xml version='1.0'?><a><b></a>", "not XML"),
+        (b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "bb">]><a>&b;</a>', "document type"),
     ],
 )
 def test_no_corpus(tmp_path: Path, content: bytes, message: str) -> None:

@@ -180,10 +180,11 @@ The table below is written by `tests/corpus/test_small.py` from the reader's own
 | format | told by |
 |---|---|
 | CSV, TSV, any one-character delimiter | name, or records of one width; with or without a header |
-| JSON, JSON Lines, YAML | content; nested data become tables, whatever the depth; YAML aliases are refused |
+| JSON, JSON Lines, YAML, XML | content; nested data become tables; YAML aliases and XML document types are refused |
 | XLSX, ODS, SQLite, Parquet | first bytes; formulas, links, macros, views and triggers never run |
-| SQL INSERT statements; JS, TS, Kotlin, Python, Dart, Swift, PHP literals | content or name; nothing is run |
-| text: a proverb a line, verses, `%` fortunes, EDICT, OpenITI mARkdown | layout of the lines |
+| SQL INSERT statements; literals in JS, TS, Java, Kotlin, Python, Dart, Swift, PHP | content or name; nothing is run |
+| text: a proverb a line (numbered, bulleted, quoted), `proverb – explanation`, verses, Markdown tables | its lines |
+| text: `%` fortunes, EDICT, OpenITI mARkdown (also where its marks have slipped by one) | its lines |
 | ZIP (of any of these) and gzip | first bytes; bombs are refused |
 
 Encodings: byte order marks, UTF-8 (also encoded twice, or with a few broken bytes), UTF-16 and UTF-32, and the legacy

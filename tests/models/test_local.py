@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import json
-import threading
 from importlib.util import find_spec
 
 import pytest
@@ -89,6 +88,7 @@ async def test_a_file_that_is_no_model_is_refused(tmp_path):
     model = LocalModel("m", model=str(tmp_path / "bad.gguf"))
     with pytest.raises(RecipeError, match=r"cannot load .*bad\.gguf"):
         await model.chat(asked(model, "x"))
+    await model.close()
 
 
 @pytest.mark.slow
@@ -125,7 +125,6 @@ async def test_a_schema_gives_compact_json_of_its_shape():
 async def test_one_model_is_loaded_once_and_let_go():
     """Roles share the weights; the event loop goes on while a model runs; closing the last frees them."""
     one, two = (LocalModel(name, model="smollm2-135m", max_tokens=4, context=512) for name in "ab")
-    before = threading.active_count()
     ticks = 0
 
     async def tick():
@@ -138,12 +137,16 @@ async def test_one_model_is_loaded_once_and_let_go():
     await asyncio.gather(one.chat(asked(one, "Hello")), two.chat(asked(two, "Hi")))
     ticking.cancel()
     assert ticks > 5
-    assert threading.active_count() >= before
     assert len(_Engine._loaded) == 1
     await one.close()
     assert len(_Engine._loaded) == 1
+    engine = two._engine
     await two.close()
-    assert len(_Engine._loaded) == 0
+    assert not _Engine._loaded
+    engine._thread.shutdown()
+    assert "_server" not in vars(engine)
+    assert (await two.chat(asked(two, "Hi"))).text
+    await two.close()
 
 
 @pytest.mark.slow

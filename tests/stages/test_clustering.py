@@ -97,7 +97,7 @@ def test_silhouettes_reject_what_is_not_nested(labels: list[list[int]]) -> None:
 
 
 def test_choose_k_finds_planted_clusters() -> None:
-    """k is the number of planted clusters, and the whole curve is there to be shown."""
+    """The k chosen is the number of planted clusters, and the whole curve is there to be shown."""
     choice = clustering.choose_k(blobs(7, 10), np.ones(70), (2, 12))
     assert choice.k == 7
     assert [k for k, _ in choice.curve] == list(range(2, 13))

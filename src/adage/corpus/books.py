@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import IO
@@ -15,11 +15,10 @@ import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from adage.corpus.delimited import table_of_records
+from adage.corpus.delimited import IsHeader, table_of_records
 from adage.corpus.table import Fields, Row, Table, tables_of
 from adage.errors import CorpusError
 
-IsHeader = Callable[[list[str], list[list[str]]], bool]
 MAX_COLUMNS = 500
 MAX_REPEATS = 1000
 """Copies of one spreadsheet row that are believed."""

@@ -36,11 +36,14 @@ class Habits(NamedTuple):
     """Rows begin with a list number."""
     bulleted: bool = False
     """Rows begin with a bullet."""
+    quoted: bool = False
+    """Rows stand in quotation marks."""
     colons: bool = False
     """Words are parted by colons (for ፡)."""
 
 
 _NO_HABITS = Habits()
+_QUOTED = regex.compile(r"^\s*[\"“„”«»‘'「『]\s*([^\"“„”«»「」『』]+?)\s*[\"”“«»’'」』]\s*$")
 _BULLET = regex.compile(r"^\s*[-*•·‣▪–]\s+(?=\S)")
 _NUMBER = regex.compile(r"^\s*[(\[]?(?:\p{Nd}{1,5}|[①-⑳])[.)\]:、．·–-]*\s*(?=[\p{L}\p{M}\"'«“„‘¿¡\(])")
 _FOOTNOTE = regex.compile(r"\s*\[(?:[\p{L}]{1,6}\.?\s*)?\p{Nd}{1,3}\]|[¹²³⁴-⁹]+(?=[\s.,;]|$)")
@@ -65,7 +68,8 @@ def habits(cells: Sequence[str]) -> Habits:
     colons = sum(1 for cell in filled if _colon_gaps(cell) > 0 and _colon_gaps(cell) >= _plain_gaps(cell))
     bulleted = sum(1 for cell in filled if _BULLET.match(cell))
     most = 0.6 * len(filled)
-    return Habits(numbered=numbered >= most, bulleted=bulleted >= most, colons=colons >= most)
+    quoted = sum(1 for cell in filled if _QUOTED.match(cell))
+    return Habits(numbered >= most, bulleted >= most, quoted >= most, colons >= most)
 
 
 def _colon_gaps(cell: str) -> int:
@@ -89,6 +93,8 @@ def clean_text(raw: str, language: Language, habit: Habits = _NO_HABITS) -> Clea
         text = _NUMBER.sub("", text)
     if habit.bulleted:
         text = _BULLET.sub("", text)
+    if habit.quoted:
+        text = _QUOTED.sub(r"\1", text)
     if habit.colons:
         text = regex.sub(r"(?<=\p{L})\s*[:፡]\s*(?=\p{L})", " ", text)
     text = _HASHTAGS.sub("", _FOOTNOTE.sub("", _READING.sub("", text)))
@@ -171,7 +177,7 @@ _SAME = regex.compile(r"\s*[(\[（〔]\s*=\s*(?P<inside>[^()\[\]（）〔〕]+)[
 _TORTOISE = regex.compile(r"〔(?P<inside>[^〔〕]+)〕")
 _ATTACHED = regex.compile(r"(?<=[\p{L}\p{M}])(?P<open>[\[(（〔])(?P<inside>[^()\[\]（）〔〕]+)[)\]）〕]")
 _CHOICE = regex.compile(r"(?<![\p{L}\p{M}])[\[(](?P<inside>[^()\[\]/]+(?:/[^()\[\]/]+)+)[)\]]")
-_SLASHED = regex.compile(r"(?<=\s)/(?P<inside>\p{L}[^/]*)/(?=\s|$)\s?")
+_SLASHED = regex.compile(r"(?<=\s)/(?P<inside>\p{L}[^/]*)/(?=\s|$)")
 
 
 def split_variants(text: str, language: Language) -> tuple[str, tuple[str, ...]]:

@@ -11,7 +11,11 @@ from adage.corpus.table import Row, Table
 from adage.errors import CorpusError
 
 DELIMITERS = (",", "\t", ";", "|", "¦", "^", "~", "\x1f")
+IsHeader = Callable[[list[str], list[list[str]]], bool]
+"""Told a record's cells and those of the records below it: does the first hold column names?"""
 SAMPLE_ROWS = 200
+PREAMBLE = 6
+"""Records among which the header is looked for."""
 SWALLOWED = 20
 """Line breaks in one cell beyond which its opening quote is taken for a stray one."""
 
@@ -37,7 +41,7 @@ def sniff_delimiter(text: str) -> tuple[str, float]:
     return best
 
 
-def read_delimited(text: str, delimiter: str, *, is_header: Callable[[list[str], list[list[str]]], bool]) -> Table:
+def read_delimited(text: str, delimiter: str, *, is_header: IsHeader) -> Table:
     """The table of a delimited text; cells beyond the header's go to columns `+1`, `+2`, ...
 
     Args:
@@ -59,22 +63,35 @@ def read_delimited(text: str, delimiter: str, *, is_header: Callable[[list[str],
 def table_of_records(
     records: list[tuple[list[str], int]],
     *,
-    is_header: Callable[[list[str], list[list[str]]], bool],
+    is_header: IsHeader,
     name: str = "",
 ) -> Table:
     """A table of cell lists with their line numbers; the first record names the columns if `is_header` says so."""
-    heads = [cell.strip().lstrip("\ufeff") for cell in records[0][0]]
-    named = is_header(heads, [cells for cells, _ in records[1:SAMPLE_ROWS]])
-    body = records[1:] if named else records
-    width = max(Counter(len(cells) for cells, _ in records).most_common(1)[0][0], len(heads) if named else 0)
-    columns = _unique(heads) if named else [str(number) for number in range(1, width + 1)]
-    columns += [f"+{number}" for number in range(1, width - len(columns) + 1)]
-    table = Table(name, columns, named=named)
     place = f"#{name}/" if name else ":"
+    start = _header_at(records, is_header)
+    heads = [cell.strip().lstrip("\ufeff") for cell in records[max(start, 0)][0]] if start >= 0 else []
+    body = records[start + 1 :]
+    width = max(Counter(len(cells) for cells, _ in records).most_common(1)[0][0], len(heads))
+    columns = _unique(heads) if heads else [str(number) for number in range(1, width + 1)]
+    columns += [f"+{number}" for number in range(1, width - len(columns) + 1)]
+    preamble = [f"{place}{line}" for _, line in records[: max(start, 0)]]
+    table = Table(name, columns, named=bool(heads), preamble=preamble)
     for cells, line in body:
         extra = [f"+{number}" for number in range(1, len(cells) - len(columns) + 1)]
         table.add(Row(dict(zip([*columns, *extra], cells, strict=False)), f"{place}{line}"))
     return table
+
+
+def _header_at(records: list[tuple[list[str], int]], is_header: IsHeader) -> int:
+    """Index of the header: the first record, or one of the next few below a title; -1 for none."""
+    for start, (cells, _) in enumerate(records[:PREAMBLE]):
+        heads = [cell.strip().lstrip("\ufeff") for cell in cells]
+        below = [row for row, _ in records[start + 1 : SAMPLE_ROWS]]
+        # A title fills fewer cells than the table has.
+        titles = all(sum(1 for cell in row if cell.strip()) < len(heads) for row, _ in records[:start])
+        if is_header(heads, below) and (start == 0 or (titles and sum(1 for head in heads if head) > 1)):
+            return start
+    return -1
 
 
 def _unique(heads: list[str]) -> list[str]:

@@ -12,9 +12,9 @@ import regex
 
 from adage.corpus import books
 from adage.corpus.decode import Decoded, decode
-from adage.corpus.delimited import read_delimited, sniff_delimiter
+from adage.corpus.delimited import IsHeader, read_delimited, sniff_delimiter
 from adage.corpus.literals import read_literals, read_sql
-from adage.corpus.nested import read_json, read_jsonl, read_yaml
+from adage.corpus.nested import read_json, read_jsonl, read_xml, read_yaml
 from adage.corpus.plain import read_plain
 from adage.corpus.table import Table
 from adage.errors import CorpusError
@@ -62,9 +62,7 @@ class Content:
     """Members of an archive that were read."""
 
 
-def load(
-    path: Path, language: Language, is_header: books.IsHeader, *, encoding: str = "", delimiter: str = ""
-) -> Content:
+def load(path: Path, language: Language, is_header: IsHeader, *, encoding: str = "", delimiter: str = "") -> Content:
     """Read a file into tables.
 
     Raises:
@@ -93,7 +91,7 @@ def load(
     return _text(decoded, name, is_header, delimiter)
 
 
-def _binary(path: Path, head: bytes, is_header: books.IsHeader) -> Content | None:
+def _binary(path: Path, head: bytes, is_header: IsHeader) -> Content | None:
     name = path.name
     if head.startswith(b"SQLite format 3\0"):
         return Content("sqlite", books.read_sqlite(path, name))
@@ -105,6 +103,10 @@ def _binary(path: Path, head: bytes, is_header: books.IsHeader) -> Content | Non
             return Content("xlsx", books.read_xlsx(path, name, is_header))
         if "content.xml" in inside and "mimetype" in inside:
             return Content("ods", books.read_ods(path, name, is_header))
+        if "word/document.xml" in inside or "META-INF/container.xml" in inside:
+            raise CorpusError(
+                f"{name} is a document, not a table", hint="save its text as plain text, or its table as CSV"
+            )
     return None
 
 
@@ -114,7 +116,6 @@ _KNOWN = {
     b"{\\rtf": ("an RTF document", "save it as plain text (UTF-8)"),
     b"<!DOCTYPE html": ("a web page", "export the table or text that it shows"),
     b"<html": ("a web page", "export the table or text that it shows"),
-    b"<?xml": ("XML", "convert it to JSON or CSV"),
     b"\x7fELF": ("a program", "name the corpus file"),
     b"\x89PNG": ("an image", "name the corpus file"),
     b"\xff\xd8\xff": ("an image", "name the corpus file"),
@@ -145,7 +146,7 @@ def _check_lines(path: Path) -> None:
                 )
 
 
-def _text(decoded: Decoded, name: str, is_header: books.IsHeader, delimiter: str) -> Content:
+def _text(decoded: Decoded, name: str, is_header: IsHeader, delimiter: str) -> Content:
     text = decoded.text.replace("\0", "")
     suffix = Path(name).suffix.lower()
     orphans: tuple[str, ...] = ()
@@ -154,6 +155,8 @@ def _text(decoded: Decoded, name: str, is_header: books.IsHeader, delimiter: str
         kind, tables = "delimited", [read_delimited(text, delimiter, is_header=is_header)]
     elif suffix in SOURCE_SUFFIXES:
         kind, tables = "source", read_literals(text)
+    elif text.lstrip("\ufeff \r\n\t").startswith("<?xml") or suffix == ".xml":
+        kind, tables = "xml", read_xml(text, name)
     elif suffix == ".sql" or _SQL.search(text[:100_000]):
         kind, tables = "sql", read_sql(text)
     elif suffix in {".yaml", ".yml"}:
@@ -186,7 +189,7 @@ def _is_json(text: str) -> bool:
     return (stripped[:1], stripped[-1:]) in {("{", "}"), ("[", "]")} and '"' in stripped[:2000]
 
 
-def _delimiter(text: str, suffix: str, is_header: books.IsHeader) -> str | None:
+def _delimiter(text: str, suffix: str, is_header: IsHeader) -> str | None:
     """The delimiter of a table, None for running text; a name that promises no table needs stronger signs."""
     found, share = sniff_delimiter(text)
     if suffix in TABLE_SUFFIXES:
@@ -201,7 +204,7 @@ def _delimiter(text: str, suffix: str, is_header: books.IsHeader) -> str | None:
     return found if is_header(heads, []) else None
 
 
-def _archive(path: Path, language: Language, is_header: books.IsHeader, *, encoding: str, delimiter: str) -> Content:
+def _archive(path: Path, language: Language, is_header: IsHeader, *, encoding: str, delimiter: str) -> Content:
     """The tables of all files in a ZIP archive; archives within it are not opened."""
     tables: list[Table] = []
     unread: list[str] = []
@@ -243,7 +246,7 @@ def _renamed(table: Table, part: str) -> Table:
     return Table(f"{part}/{table.name}".rstrip("/"), table.columns, rows, table.named)
 
 
-def _gzipped(path: Path, language: Language, is_header: books.IsHeader, *, encoding: str, delimiter: str) -> Content:
+def _gzipped(path: Path, language: Language, is_header: IsHeader, *, encoding: str, delimiter: str) -> Content:
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / (path.stem or "corpus")
         try:

@@ -59,7 +59,7 @@ class Inspection(Record, frozen=True, kw_only=True, omit_defaults=False):
     def as_dict(self) -> dict[str, object]:
         """The inspection as plain data for JSON."""
         plain: dict[str, object] = msgspec.to_builtins(self)
-        return plain
+        return plain | {"source": msgspec.structs.asdict(self.source) if self.source else None}
 
     def page(self) -> RenderableType:
         """The inspection for a terminal; texts are isolated, so that right-to-left ones leave their lines in order."""

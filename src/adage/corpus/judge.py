@@ -10,7 +10,7 @@ from statistics import median
 
 import regex
 
-from adage.corpus.mapping import fold, words
+from adage.corpus.mapping import words
 from adage.language import Language
 from adage.records import Record
 from adage.text.scripts import UNSPACED, script_share
@@ -20,7 +20,7 @@ SCRIPT_SHARE = 0.5
 """Share of letters in the language's scripts below which a text is in another language."""
 GLOSS_SHARE = 0.12
 """Share of words from which a list of function words names a text's language."""
-NATIVE_LETTERS = 40
+NATIVE_LETTERS = 30
 """Letters of the language that make an explanation native even where references in another script outweigh them."""
 MIN_LEAK = {True: 4, False: 6}
 """Characters that a key must have for its repetition to count as a quotation, in scripts without and with spaces."""
@@ -158,19 +158,6 @@ def in_gloss_language(text: str, language: Language) -> bool:
 @cache
 def _function_words(language: Language) -> frozenset[str]:
     return frozenset(word.casefold() for word in language.words.function)
-
-
-def kind_verdicts(values: Sequence[str]) -> dict[str, bool]:
-    """Of a kind column's values, which name something else than proverbs (True); none do if all rows say the same."""
-    known = {kind: {fold(word) for word in words()["kinds"][kind]} for kind in ("proverb", "other")}
-    verdicts: dict[str, bool] = {}
-    for value in set(values):
-        parts = {fold(value), *fold(value).split()}
-        if parts & known["proverb"]:
-            verdicts[value] = False
-        elif parts & known["other"]:
-            verdicts[value] = True
-    return verdicts if False in verdicts.values() else {}
 
 
 def judge(drafts: Sequence[Draft], language: Language) -> None:

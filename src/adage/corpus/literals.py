@@ -47,6 +47,7 @@ def read_literals(source: str, *, strict: bool = False) -> list[Table]:
     """
     tokens = [token for token in _tokens(source) if token.kind != "skip"]
     found: list[Table] = []
+    added: dict[str, list[object]] = {}
     name, at = "", 0
     while at < len(tokens):
         token = tokens[at]
@@ -55,24 +56,27 @@ def read_literals(source: str, *, strict: bool = False) -> list[Table]:
             if following in {"=", ":"} or (at and tokens[at - 1].text in _DECLARE):
                 name = token.text
         if token.text in _OPEN and token.kind == "mark":
+            before = tokens[at - 1].text if at and tokens[at - 1].kind == "word" else ""
             parser = _Parser(tokens, at)
             value = parser.value()
             if strict and parser.open:
                 raise CorpusError("a bracket is not closed", hint="was the file cut off?")
-            found.extend(_named(value, name))
+            if token.text == "(" and before.rpartition(".")[2] in _ADDERS and value:
+                added.setdefault(before, []).append(value[0] if isinstance(value, list) and len(value) == 1 else value)
+            else:
+                found.extend(table for table in tables_of(value, name=name) if table.rows)
             at = parser.at
         else:
             at += 1
+    for receiver, values in added.items():
+        found.extend(tables_of(values, name=receiver.rpartition(".")[0]))
     return found
 
 
+_ADDERS = {"add", "put", "append", "push", "insert"}
+"""Methods whose calls, one a line, build a collection."""
+_MODIFIERS = {"new", "const", "final"}
 _DECLARE = {"const", "let", "var", "val", "final"}
-
-
-def _named(value: object, name: str) -> list[Table]:
-    """Tables of one literal, each place prefixed with the variable so that places are unique in the file."""
-    tables = tables_of(value, name=name)
-    return [table for table in tables if table.rows]
 
 
 def _tokens(source: str) -> Iterator[_Token]:
@@ -116,6 +120,8 @@ class _Parser:
                 self.at += 2
             return "".join(parts)
         if token.kind == "word":
+            if token.text in _MODIFIERS and self.at < len(self.tokens) and self.tokens[self.at].kind == "word":
+                return self.value()
             return self._call(token)
         if token.kind == "mark" and token.text in _OPEN:
             return self._group(_OPEN[token.text])

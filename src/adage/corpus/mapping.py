@@ -24,6 +24,8 @@ from adage.records import Record
 from adage.text.scripts import UNSPACED, script_share
 from adage.text.unicode import letters
 
+FEW_KINDS = 8
+"""Distinct values that a column of kinds may have."""
 SAMPLE = 400
 """Rows of a table that are looked at to tell what its columns hold."""
 
@@ -155,6 +157,7 @@ def profile(table: Table, column: str, language: Language) -> Profile:
     cells = [first(row.cells.get(column, "")).strip() for row in table.rows[:SAMPLE]]
     filled = [cell for cell in cells if cell]
     lettered = [cell for cell in filled if letters(cell)]
+    count = max(1, len(filled))
     unspaced = any(script in UNSPACED for script in language.scripts)
     tongue, script, rest = _split_name(column, language)
     return Profile(
@@ -163,18 +166,14 @@ def profile(table: Table, column: str, language: Language) -> Profile:
         tongue=tongue,
         script=script,
         filled=len(filled) / len(cells) if cells else 0.0,
-        share=sum(script_share(cell, language.scripts) for cell in lettered) / len(filled) if filled else 0.0,
+        share=sum(script_share(cell, language.scripts) for cell in lettered) / count,
         length=median(map(len, filled)) if filled else 0.0,
-        distinct=len(set(filled)) / len(filled) if filled else 0.0,
-        spaced=sum(
-            1
-            for cell in lettered
-            if regex.search(r"\p{L}\P{L}*\s\P{L}*\p{L}", cell) or (unspaced and len(letters(cell)) >= 4)
-        )
-        / len(filled)
-        if filled
-        else 0.0,
+        distinct=len(set(filled)) / count,
+        spaced=sum(1 for cell in lettered if _SEVERAL.search(cell) or (unspaced and len(letters(cell)) >= 4)) / count,
     )
+
+
+_SEVERAL = regex.compile(r"\p{L}\P{L}*\s\P{L}*\p{L}")
 
 
 def _split_name(column: str, language: Language) -> tuple[str, str, str]:
@@ -196,6 +195,7 @@ def _split_name(column: str, language: Language) -> tuple[str, str, str]:
     return tongue, script, " ".join(rest)
 
 
+@lru_cache(maxsize=4096)
 def name_rank(role: str, folded: str) -> float:
     """How well a folded name fits a role: above 1 if all of it does, up to 1 if one word does, else 0."""
     names = _names(role)
@@ -214,6 +214,7 @@ def map_columns(table: Table, language: Language) -> Mapping:
     """The best mapping that a table's names and content suggest; not `usable` where they say too little."""
     profiles = [profile(table, column, language) for column in table.columns]
     roles = {role: _best(role, profiles) for role in ("kind", "language", "group", "reading", "variants", "origin")}
+    roles["kind"] = roles["kind"] or _kind_by_content(table)
     question, answer = _best("question", profiles), _best("answer", profiles)
     by = "name"
     text = _text_by_name(profiles) if table.named else None
@@ -229,19 +230,9 @@ def map_columns(table: Table, language: Language) -> Mapping:
     if parallel and parallel[0] is not text:
         text = parallel[0]
     used = {text.name, *(other.name for other in parallel)}
-    explanations = tuple(
-        name for name in _explanations([p for p in profiles if p.name not in used], text, by_content=by == "content")
-    )
-    gloss = tuple(
-        p.name
-        for p in profiles
-        if p.name not in used
-        and p.name not in explanations
-        and (
-            name_rank("gloss", p.folded) > 0
-            or (p.tongue == "foreign" and p.filled > 0 and not name_rank("ignored", p.folded) > 1)
-        )
-    )
+    others = [p for p in profiles if p.name not in used]
+    explanations = _explanations(others, text, by_content=by == "content")
+    gloss = tuple(p.name for p in others if p.name not in explanations and _is_gloss(p))
     free = {role: name for role, name in roles.items() if name not in used and name not in explanations}
     mapping = Mapping(
         table=table.name,
@@ -252,6 +243,20 @@ def map_columns(table: Table, language: Language) -> Mapping:
         by=by,
     )
     return msgspec.structs.replace(mapping, **free)
+
+
+def _kind_by_content(table: Table) -> str:
+    """The first column of few values among which are names of proverbs and of other things."""
+    for column in table.columns:
+        values = [first(row.cells.get(column, "")).strip() for row in table.rows]
+        if len(set(values)) <= FEW_KINDS and True in kind_verdicts(values).values():
+            return column
+    return ""
+
+
+def _is_gloss(p: Profile) -> bool:
+    """Whether a name speaks of a translation, or of another language."""
+    return name_rank("gloss", p.folded) > 0 or (p.tongue == "foreign" and name_rank("ignored", p.folded) <= 1)
 
 
 def _best(role: str, profiles: Sequence[Profile]) -> str:
@@ -329,6 +334,19 @@ def _explanations(profiles: Sequence[Profile], text: Profile | None, *, by_conte
         and not max(name_rank(role, p.folded) for role in ("gloss", "kind", "origin", "ignored")) > 1
     ]
     return tuple(p.name for p in sorted(able, key=lambda p: -p.length)[:1])
+
+
+def kind_verdicts(values: Sequence[str]) -> dict[str, bool]:
+    """Of a kind column's values, which name something else than proverbs (True); none do if all rows say the same."""
+    known = {kind: {fold(word) for word in words()["kinds"][kind]} for kind in ("proverb", "other")}
+    verdicts: dict[str, bool] = {}
+    for value in set(values):
+        parts = {fold(value), *fold(value).split()}
+        if parts & known["proverb"]:
+            verdicts[value] = False
+        elif parts & known["other"]:
+            verdicts[value] = True
+    return verdicts if False in verdicts.values() else {}
 
 
 def check_named(table: Table, column: str, part: str) -> str:

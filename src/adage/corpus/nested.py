@@ -1,8 +1,10 @@
-"""JSON, JSON Lines and YAML to tables; duplicate keys are kept, aliases and runaway nesting are refused."""
+"""JSON, JSON Lines, YAML and XML to tables; duplicate keys are kept, aliases and runaway nesting are refused."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
+from xml.parsers import expat
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -90,3 +92,68 @@ def _plain(node: Node | None, depth: int) -> object:
     if isinstance(node, ScalarNode):
         return "" if node.tag == "tag:yaml.org,2002:null" else str(node.value)
     return ""
+
+
+def read_xml(text: str, name: str) -> list[Table]:
+    """Tables of an XML document: children of one tag are a list, attributes are fields.
+
+    Raises:
+        CorpusError: Not XML, or it declares a document type (the door to entity expansion).
+    """
+    builder = _XmlBuilder(name)
+    parser = expat.ParserCreate("utf-8")
+    parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
+    parser.CharacterDataHandler = builder.text
+    parser.StartDoctypeDeclHandler = builder.doctype
+    try:
+        parser.Parse(text.encode("utf-8", errors="replace"), True)
+    except expat.ExpatError as error:
+        raise CorpusError(f"{name}:{error.lineno}: not XML: {expat.ErrorString(error.code)}", hint=_MEND) from None
+    return tables_of(builder.open[0].value())
+
+
+class _Element:
+    """An XML element that is being read."""
+
+    def __init__(self, tag: str, attributes: dict[str, str]) -> None:
+        self.tag = tag
+        self.fields: list[tuple[str, object]] = list(attributes.items())
+        self.parts: list[str] = []
+
+    def value(self) -> object:
+        """Its text, or its fields; those whose tag comes several times as one list."""
+        text = "".join(self.parts).strip()
+        if not self.fields:
+            return text
+        times = Counter(tag for tag, _ in self.fields)
+        fields = Fields((tag, value) for tag, value in self.fields if times[tag] == 1)
+        fields.extend((tag, [value for own, value in self.fields if own == tag]) for tag in times if times[tag] > 1)
+        if text:
+            fields.append(("text", text))
+        return fields
+
+
+class _XmlBuilder:
+    """Builds nested data from expat's events."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.open = [_Element("", {})]
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        """An element opens."""
+        if len(self.open) > DEPTH:
+            raise CorpusError(f"{self.name}: XML nested more than {DEPTH} levels deep", hint="is this a corpus?")
+        self.open.append(_Element(tag, attributes))
+
+    def end(self, tag: str) -> None:
+        """An element closes, and becomes a field of the one around it."""
+        self.open[-2].fields.append((tag, self.open.pop().value()))
+
+    def text(self, text: str) -> None:
+        """Characters between tags."""
+        self.open[-1].parts.append(text)
+
+    def doctype(self, *_: object) -> None:
+        """A document type is refused."""
+        raise CorpusError(f"{self.name} declares a document type", hint="take the <!DOCTYPE ...> out")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import groupby
+from statistics import median
 from typing import NamedTuple
 
 import regex
@@ -37,6 +38,10 @@ def read_plain(text: str) -> PlainFile:
         return PlainFile("fortunes", _blocks(lines, lambda line: line.rstrip() == "%"))
     if filled and sum(1 for line in filled if _EDICT.match(line)) >= 0.9 * len(filled):
         return PlainFile("edict", _edict(lines))
+    if (table := _markdown_table(lines)) is not None:
+        return PlainFile("markdown table", table)
+    if (table := _glossary(lines)) is not None:
+        return PlainFile("glossary", table)
     if _are_verses(lines):
         return PlainFile("verses", _blocks(_stanza_breaks(lines), lambda line: line == "%"))
     table = Table("", ["text"], named=False)
@@ -73,9 +78,61 @@ def _stanza_breaks(lines: list[str]) -> list[str]:
 
 
 def _are_verses(lines: list[str]) -> bool:
-    """Whether blank lines part blocks of which most have several lines."""
+    """Whether blank lines part blocks of which most have several lines, which are neither numbered nor a long list."""
     blocks = [len(list(run)) for blank, run in groupby(lines, key=lambda line: not line.strip()) if not blank]
-    return len(blocks) > 1 and sum(1 for block in blocks if block > 1) >= 0.5 * len(blocks)
+    listed = sum(1 for line in lines if _LISTED.match(line))
+    several = [block for block in blocks if block > 1]
+    if len(blocks) < 2 or len(several) < 0.5 * len(blocks) or listed > 0.5 * sum(blocks):
+        return False
+    return median(several) <= STANZA
+
+
+STANZA = 8
+"""Lines of a stanza; longer blocks are sections of a list."""
+_LISTED = regex.compile(r"\s*(?:\p{Nd}{1,5}\s*[.):、．-]|[-*•]\s)")
+
+
+_RULE = regex.compile(r"\s*\|?(?:\s*:?-{2,}:?\s*\|)+(?:\s*:?-{2,}:?\s*)?")
+
+
+def _markdown_table(lines: list[str]) -> Table | None:
+    """The first table of a Markdown file: a line of names, a rule, and lines of cells."""
+    rule = next((i for i, line in enumerate(lines) if i and _RULE.fullmatch(line) and "|" in lines[i - 1]), 0)
+    if not rule:
+        return None
+    table = Table("", _md_cells(lines[rule - 1]))
+    for number, line in enumerate(lines[rule + 1 :], rule + 2):
+        if "|" not in line:
+            break
+        table.add(Row(dict(zip(table.columns, _md_cells(line), strict=False)), f":{number}"))
+    return table
+
+
+def _md_cells(line: str) -> list[str]:
+    return [cell.strip().replace("\\|", "|") for cell in regex.split(r"(?<!\\)\|", line.strip().strip("|"))]
+
+
+GLOSSARY = (" – ", " — ", " - ", ": ", " = ", "：")
+
+
+def _glossary(lines: list[str]) -> Table | None:
+    """Lines of `proverb – explanation`: nearly all have the sign, and what follows it is mostly the longer part."""
+    filled = [line for line in lines if line.strip()]
+    for sign in GLOSSARY:
+        pairs = [line.partition(sign)[::2] for line in filled if sign in line.strip()]
+        if len(pairs) < max(3, 0.95 * len(filled)):
+            continue
+        lengths = [(len(left.split()), len(left), len(right)) for left, right in pairs]
+        if sum(1 for count, left, right in lengths if (count > 1 or left > 3) and right > 1.3 * left) >= 0.7 * len(
+            pairs
+        ):
+            table = Table("", ["text", "explanation"])
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    left, _, right = line.partition(sign)
+                    table.add(Row({"text": left, "explanation": right}, f":{number}"))
+            return table
+    return None
 
 
 def _edict(lines: list[str]) -> Table:

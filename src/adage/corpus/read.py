@@ -18,12 +18,11 @@ from adage.corpus.judge import (
     explanation_fault,
     in_gloss_language,
     judge,
-    kind_verdicts,
     length_warning,
     problems_of,
     rejection,
 )
-from adage.corpus.mapping import Mapping, check_named, is_own, looks_like_header, map_columns
+from adage.corpus.mapping import Mapping, check_named, is_own, kind_verdicts, looks_like_header, map_columns
 from adage.corpus.source import source as find_source
 from adage.corpus.table import Row, Table, first, texts
 from adage.errors import CorpusError
@@ -83,19 +82,15 @@ def open_tables(path: Path, language: Language, options: ReadOptions) -> Mapped:
     Raises:
         CorpusError: The file cannot be read, or has no table or column as the options name.
     """
-    told = {
-        options.text,
-        options.gloss,
-        options.reading,
-        options.group,
-        options.variants,
-        options.kind,
+    columns = [options.text, options.gloss, options.reading, options.group, options.variants, options.kind]
+    columns += [
         options.language,
-    }
-    told |= {options.explanation} if isinstance(options.explanation, str) else set(options.explanation)
+        *([options.explanation] if isinstance(options.explanation, str) else options.explanation),
+    ]
+    told = set(filter(None, columns))
 
     def is_header(heads: list[str], body: list[list[str]]) -> bool:
-        return not told.isdisjoint(filter(None, heads)) or looks_like_header(language, heads, body)
+        return not told.isdisjoint(heads) or looks_like_header(language, heads, body)
 
     content = load(path, language, is_header, encoding=options.encoding, delimiter=options.delimiter)
     tables = [table for table in content.tables if table.rows]
@@ -250,6 +245,8 @@ def _set_aside(row: Row, reason: str, columns: _Columns) -> str:
     tongue = first(row.cells.get(columns.mapping.language, "")).strip()
     if row.damage:
         return f"damaged: {row.damage}"
+    if len(row.cells) > 1 and all(cell == column for column, cell in row.cells.items() if cell):
+        return "heading: the header again" if any(row.cells.values()) else reason
     if columns.other_kinds.get(kind) and reason in {"", "heading"}:
         return f"not_a_proverb: {kind}"
     if not reason and tongue and is_own(tongue, columns.language) is False:
@@ -344,6 +341,12 @@ def _file_problems(name: str, mapped: Mapped) -> Iterator[Problem]:
             count=sum(len(table.rows) for table in texts_elsewhere),
             places=tuple(f"{name}#{table.name}" for table in texts_elsewhere[:10]),
             note="rows of tables that hold no proverbs; name one with --table if it does",
+        )
+    preamble = [place for table, _ in mapped.tables for place in table.preamble]
+    if preamble:
+        shown = tuple(f"{name}{place}" for place in preamble[:10])
+        yield Problem(
+            kind="preamble", count=len(preamble), places=shown, note="lines before the header, which are no rows"
         )
     ragged = [
         row.place for table, _ in mapped.tables for row in table.rows if any(cell.startswith("+") for cell in row.cells)

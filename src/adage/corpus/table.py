@@ -37,6 +37,8 @@ class Table:
     rows: list[Row] = field(default_factory=list)
     named: bool = True
     """False where the file names no columns, so that their content alone tells what they are."""
+    preamble: list[str] = field(default_factory=list)
+    """Places of records before the header, such as a title; they are no rows."""
 
     def add(self, row: Row) -> None:
         """Append a row; columns not met before join the table's."""
@@ -133,7 +135,8 @@ def _is_map(value: Fields) -> bool:
     plain = all(isinstance(item, str) or (isinstance(item, list) and _all_scalar(item)) for _, item in value)
     # Long lists under a name are the name's members, not what is said of it.
     short = sum(map(len, lists)) <= MEANINGS * len(lists)
-    return plain and short and sum(1 for key, _ in value if not key.isidentifier()) * 2 > len(value)
+    data = sum(1 for key, _ in value if not key.isidentifier() or (len(value) > 2 and not key.isascii()))
+    return plain and short and data * 2 > len(value)
 
 
 def _is_map_of_lists(value: Fields) -> bool:

@@ -125,6 +125,10 @@ class Embedder(Protocol):
         """Vectors of shape (n_texts, dim), rows of unit length."""
         ...
 
+    async def close(self) -> None:
+        """Free connections or memory."""
+        ...
+
 
 class Guess(Record, frozen=True, kw_only=True):
     """What a language identifier says of a text."""

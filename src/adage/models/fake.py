@@ -161,3 +161,6 @@ class ScriptedEmbedder:
             seed = int.from_bytes(blake2b(text.encode(errors="replace"), digest_size=8).digest())
             vectors[row] = np.random.default_rng(seed).standard_normal(self.dim)
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
+
+    async def close(self) -> None:
+        """Nothing to free."""

@@ -12,14 +12,14 @@ from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
-from weakref import WeakValueDictionary
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
 from adage.errors import BadReply, BadRequest, MissingExtra, RecipeError, StoreError
 from adage.models.base import ChatReply, ChatRequest, Message, Sampling
 from adage.models.chat import reply_of
+from adage.models.native import load_engine
 from adage.records import digest
 from adage.store.files import disk_errors, write_atomic
 
@@ -118,8 +118,10 @@ class LocalModel:
         return await self._engine.run(_body(request))
 
     async def close(self) -> None:
-        """Let go of the weights; they leave memory when no other model uses them."""
-        self._engine = None
+        """Let go of the weights; they leave memory when no other model uses them and the call that runs has ended."""
+        if self._engine is not None:
+            self._engine.release()
+            self._engine = None
 
     @cached_property
     def _identity(self) -> str:
@@ -132,19 +134,28 @@ class LocalModel:
 class _Engine:
     """One loaded model and the one thread that runs it."""
 
-    _loaded: WeakValueDictionary[tuple[str, int, int], _Engine] = WeakValueDictionary()
+    _loaded: ClassVar[dict[tuple[str, int, int], _Engine]] = {}
 
     def __init__(self, model: str, context: int, threads: int) -> None:
         self._settings = (model, context, threads)
+        self.users = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="llama")
 
     @classmethod
     def shared(cls, model: str, context: int, threads: int) -> _Engine:
-        """The engine for these settings: the one that lives, or a new one."""
+        """The engine for these settings: the one that lives, or a new one. Each user releases it once."""
         settings = (model, context, threads)
-        if (engine := cls._loaded.get(settings)) is None:
-            engine = cls._loaded[settings] = cls(*settings)
+        engine = cls._loaded.setdefault(settings, cls(*settings))
+        engine.users += 1
         return engine
+
+    def release(self) -> None:
+        """Give the engine up; with its last user it frees the weights."""
+        self.users -= 1
+        if not self.users:
+            del self._loaded[self._settings]
+            self._thread.submit(vars(self).pop, "_server", None)
+            self._thread.shutdown(wait=False)
 
     async def run(self, body: dict[str, Any]) -> ChatReply:
         """Run one chat completion when its turn comes."""
@@ -166,7 +177,7 @@ class _Engine:
     def _server(self) -> Any:  # noqa: ANN401 -- xllamacpp has no types
         model, context, threads = self._settings
         path = weights_of(model)
-        llama = import_module("xllamacpp")
+        llama = load_engine("xllamacpp")
         params = llama.CommonParams()
         params.model.path = str(path)
         params.n_ctx = context
@@ -269,5 +280,5 @@ def _body(request: ChatRequest) -> dict[str, Any]:
 def _grammar(schema: dict[str, Any]) -> str:
     """Grammar of compact JSON: free white space would cost a third of the tokens, and small models get lost in it."""
     compact = {"x-guidance": {"whitespace_flexible": False}, **schema}
-    grammar: str = import_module("xllamacpp").json_schema_to_grammar(msgspec.json.encode(compact).decode())
+    grammar: str = load_engine("xllamacpp").json_schema_to_grammar(msgspec.json.encode(compact).decode())
     return grammar

@@ -196,11 +196,12 @@ class _Table:
         self.members = members
         self.local = {int(member): number for number, member in enumerate(members)}
         self.group, self.cluster = pool.group[members], pool.cluster[members]
-        self.meaning, self.levels = pool.meaning[members], pool.levels
+        self.levels = pool.levels
+        self.meaning, text = (vectors[members].astype(np.float32) for vectors in (pool.meaning, pool.text))
         # Wrong uses less those that would be due by now: every item makes all proverbs due for a little more.
         self.excess = np.zeros(len(members))
         self.due = len(plan.roles()) * np.bincount(golds, minlength=len(pool.ids))[members] / len(golds)
-        self.view = _View(self.meaning, pool.text[members], self.cluster, pool.length[members])
+        self.view = _View(self.meaning, text, self.cluster, pool.length[members])
         self.balance = _Balance()
 
     def deal(self, proverb: int, story: Floats, story_id: str) -> tuple[Pick, ...] | Reason:
@@ -227,7 +228,7 @@ class _Table:
         )
 
     def _candidates(self, gold: int, story: Floats, rng: np.random.Generator) -> _Candidates:
-        to_story, to_gold = _cosines(self.meaning, np.stack([story, self.meaning[gold]]))
+        to_story, to_gold = _cosines(self.meaning, np.stack([story.astype(np.float32), self.meaning[gold]]))
         eligible = (self.group != self.group[gold]) & (to_gold <= self.plan.cap)
         least_used = np.lexsort((rng.permutation(eligible.size), self.excess))
         least_used = least_used[eligible[least_used]]
@@ -264,7 +265,7 @@ class _Table:
             if role == "same_cluster":
                 level = self.levels[self.cluster[gold], self.cluster[number]]
                 column = rng.choice(candidates.same[candidates.level == level][:_SHORTLIST], _DRAWS)
-                beside = _DRAWS if level == 0 else beside
+                beside = _DRAWS * 7 // 8 if level == 0 else beside
             elif role == "near_match":
                 column = rng.choice(candidates.near, _DRAWS)
                 neighbours = self.cluster[column]

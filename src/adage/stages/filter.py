@@ -264,11 +264,11 @@ class Filter(Stage[Scenario, Slim, FilterContext, Scenario]):
     def _check_length(self, text: str) -> tuple[Check, Check]:
         n, n_sentences = length(text, self._language), len(sentences(text, self._language))
         return (
-            Check(name="length", passed=_within(n, self._length), score=n, evidence=_bounds(n, self._length)),
+            Check(name="length", passed=_within(n, self._length), score=float(n), evidence=_bounds(n, self._length)),
             Check(
                 name="sentences",
                 passed=_within(n_sentences, self._sentences),
-                score=n_sentences,
+                score=float(n_sentences),
                 evidence=_bounds(n_sentences, self._sentences),
             ),
         )

@@ -79,22 +79,25 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
             _sync_folder(folder.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+        _settle(old, folder)
 
 
 def recover(root: Path) -> None:
     """Put back every folder whose replacement was cut short, and remove what a crash left behind."""
     for old in root.glob(".*.old"):
-        folder = old.with_name(old.name[1 : -len(".old")])
-        if folder.exists():
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            old.rename(folder)
+        _settle(old, old.with_name(old.name[1 : -len(".old")]))
     for temporary in root.glob(".*.tmp"):
         if temporary.is_dir():
             shutil.rmtree(temporary, ignore_errors=True)
         else:
             temporary.unlink(missing_ok=True)
+
+
+def _settle(old: Path, folder: Path) -> None:
+    """Remove `old` where something has taken the place of `folder`; put it back otherwise."""
+    if old.exists() and not folder.exists():
+        old.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -126,9 +129,8 @@ class Lines:
     def close(self) -> str:
         """Push the file to the disk; returns the BLAKE2b-128 of its bytes in hex."""
         if not self._handle.closed:
-            with disk_errors(self._path):
+            with disk_errors(self._path), self._handle:
                 flush(self._handle)
-                self._handle.close()
         return self._hash.hexdigest()
 
 

@@ -139,3 +139,7 @@ class RecordedEmbedder:
                 found.update(zip(chunk, vectors, strict=True))
         rows = [vector for text in texts if (vector := found[text]) is not None]
         return np.stack(rows) if rows else np.empty((0, 0), dtype=np.float32)
+
+    async def close(self) -> None:
+        """Free the encoder."""
+        await self._embedder.close()

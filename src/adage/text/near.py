@@ -18,8 +18,8 @@ _EXHAUSTIVE = 3_000
 _SHORT = 10
 """Length in characters below which a replaced character is taken for another word."""
 _GRAM = 3
-_POSTINGS = 2_000
-"""Keys that may share an n-gram before it is too common to propose pairs."""
+_RIVALS = 3_000
+"""Keys met through the rarest n-grams of a key after which its less rare ones are not looked up."""
 
 
 def near_pairs(keys: Sequence[str], *, threshold: float = THRESHOLD) -> list[tuple[int, int, float]]:
@@ -34,7 +34,7 @@ def near_pairs(keys: Sequence[str], *, threshold: float = THRESHOLD) -> list[tup
     Under ten characters a replaced character is mostly another word (一石二鳥, 一石三鳥), so one key must hold all of
     the other, in order: 天高く馬肥ゆる, 天高く馬肥ゆる秋.
 
-    Up to 3,000 keys all pairs are compared. Above, only keys that share one of their rarest character 3-grams are.
+    Up to 3,000 keys all pairs are compared. Above, only keys that share two of their rarest character 3-grams are.
 
     Raises:
         ValueError: `threshold` is not in (0, 1].
@@ -45,6 +45,8 @@ def near_pairs(keys: Sequence[str], *, threshold: float = THRESHOLD) -> list[tup
     ordered = [keys[i] for i in by_length]
     found = []
     for place, rivals in _candidates(ordered, threshold):
+        if not len(rivals):
+            continue
         a, others = ordered[place], [ordered[rival] for rival in rivals]
         scores = cdist([a], others, scorer=Indel.normalized_similarity, score_cutoff=threshold - 1e-6)[0]
         for hit in np.flatnonzero(scores):
@@ -76,19 +78,27 @@ def _candidates(keys: Sequence[str], threshold: float) -> Iterator[tuple[int, ND
     for i, grams in enumerate(chosen):
         for gram in grams:
             members.setdefault(gram, []).append(i)
-    postings = {gram: np.array(found, dtype=np.int32) for gram, found in members.items() if 1 < len(found) <= _POSTINGS}
+    postings = {gram: np.array(found, dtype=np.int32) for gram, found in members.items()}
     for i, grams in enumerate(chosen):
-        lists = [postings[gram] for gram in grams if gram in postings]
-        later = [found[slice(*np.searchsorted(found, (i + 1, ends[i])))] for found in lists]
-        if any(map(len, later)):
-            yield i, np.unique(np.concatenate(later))
+        later: list[NDArray[np.int32]] = []
+        for gram in grams:
+            if len(later) > _GRAM and sum(map(len, later)) > _RIVALS:
+                break
+            found = postings[gram]
+            later.append(found[slice(*np.searchsorted(found, (i + 1, ends[i])))])
+        if later:
+            met = np.sort(np.concatenate(later))
+            # Keys that are near share several rare n-grams; one alone is mostly a common word.
+            again = met[1:][met[1:] == met[:-1]] if len(later) > _GRAM else met
+            yield i, np.unique(again)
 
 
 def _rare_grams(keys: Sequence[str], threshold: float) -> list[list[str]]:
     """The rarest n-grams of each key that another key has too.
 
-    They are so many that one survives three misspelled characters, which destroy `_GRAM` n-grams each, or a word replaced
-    by another that is as long as `threshold` allows. The n-grams of a misspelling are mostly unique: these do not count.
+    They are so many that two survive three misspelled characters, which destroy `_GRAM` n-grams each, or a word
+    replaced by another that is as long as `threshold` allows. The n-grams of a misspelling are mostly unique: these do
+    not count.
     """
     # The ends are padded, so that a key has as many n-grams as characters and short ones have some.
     grams = [list(dict.fromkeys(_padded_grams(key))) for key in keys]
@@ -96,7 +106,7 @@ def _rare_grams(keys: Sequence[str], threshold: float) -> list[list[str]]:
     chosen = []
     for key, own in zip(keys, grams, strict=True):
         shared = sorted((gram for gram in own if counts[gram] > 1), key=lambda gram: (counts[gram], gram))
-        chosen.append(shared[: max(3 * _GRAM, int((1 - threshold) * len(key)) + _GRAM) + 1])
+        chosen.append(shared[: max(3 * _GRAM, int((1 - threshold) * len(key)) + _GRAM) + 2])
     return chosen
 
 

