@@ -3,7 +3,8 @@
 No generator is at hand here, so a scenario is a stand-in: the vector of its proverb's explanation mixed with noise
 that has the covariance of the corpus' explanations. `--signal` is the correlation of the two; the printed share of
 stand-ins whose own explanation is the nearest of all tells how hard that is. Option-only controls never look at the
-scenario, which only decides what near matches are on offer.
+scenario, which only decides what near matches are on offer. A control is marked where its interval excludes chance
+and it is off by more than half a point.
 
     python benchmarks/option_only.py CORPUS [--limit N] [--k LOW HIGH] [--seeds 0 1 2] [--per-proverb N]
 """
@@ -120,7 +121,8 @@ def report(title: str, pool: Pool, stories: Stories, made: Assembled, seconds: f
         spaces={"text": pool.text, "meaning": pool.meaning},
     )
     for control in option_only(items):
-        mark = "" if control.low <= control.chance <= control.high else "  <- differs from chance"
+        leak = not control.low <= control.chance <= control.high and abs(control.accuracy - control.chance) > 0.005
+        mark = "  <- differs from chance" if leak else ""
         interval = f"{control.accuracy:.3f} [{control.low:.3f}, {control.high:.3f}]"
         print(f"  {control.name:14s}{control.space:9s}{interval}{mark}")
 

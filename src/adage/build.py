@@ -16,14 +16,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from adage.analysis.controls import Control
-from adage.cast import assemble
-from adage.corpus.read import Reading, ReadOptions, read
+from adage.cast import assemble, language_of
+from adage.corpus.read import ReadOptions, read
 from adage.corpus.source import source as read_source
 from adage.engine.run import Engine, Rows, StageOutput, Watcher
 from adage.errors import RecipeError
 from adage.export.benchmark import write_benchmark
 from adage.language import Language
-from adage.pipeline import NAMES, stages
+from adage.pipeline import NAMES, read_by_hand, stages
 from adage.recipe import Corpus, Recipe
 from adage.records import RawRow, Source, digest
 from adage.store.files import hash_file
@@ -47,9 +47,13 @@ class Built:
 
 
 class CorpusSource:
-    """The rows of a user's file, read once and numbered."""
+    """The rows of a user's file, numbered, read when first asked for (at once with `eager`).
 
-    def __init__(self, corpus: Corpus, language: Language, *, limit: int | None = None) -> None:
+    Raises:
+        CorpusError: the file cannot be read as asked.
+    """
+
+    def __init__(self, corpus: Corpus, language: Language, *, limit: int | None = None, eager: bool = False) -> None:
         self._corpus, self._language, self._limit = corpus, language, limit
         self._rows: list[RawRow] | None = None
         self.hash = digest(
@@ -57,21 +61,18 @@ class CorpusSource:
             corpus.model_dump(mode="json", exclude={"file"}),
             limit,
         )
-
-    def reading(self) -> Reading:
-        """The file as the reader understands it.
-
-        Raises:
-            CorpusError: the file cannot be read as asked.
-        """
-        return read(self._corpus.file, self._language, read_options(self._corpus))
+        if eager:
+            self._all()
 
     def read(self, kind: type[R]) -> Iterator[R]:
         """The rows; `kind` must be `RawRow`, which acquire needs whole."""
+        yield from (row for row in self._all() if isinstance(row, kind))
+
+    def _all(self) -> list[RawRow]:
         if self._rows is None:
-            rows = self.reading().rows[: self._limit]
+            rows = read(self._corpus.file, self._language, read_options(self._corpus)).rows[: self._limit]
             self._rows = [msgspec.structs.replace(row, number=number) for number, row in enumerate(rows, 1)]
-        yield from (row for row in self._rows if isinstance(row, kind))
+        return self._rows
 
 
 def read_options(corpus: Corpus) -> ReadOptions:
@@ -114,6 +115,9 @@ async def build(
     last = _index(until, default=len(NAMES) - 1)
     first = _index(start, default=len(NAMES))
     run = Run(recipe.out)
+    language = language_of(recipe)
+    by_hand = read_by_hand(recipe, language)
+    source: Rows = CorpusSource(recipe.corpus, language, limit=limit, eager=not run.root.exists())
     started, clock = datetime.now(UTC), time.monotonic()
     cast = assemble(recipe, folder / ".adage", replay=replay)
     states: list[StageState] = []
@@ -121,8 +125,7 @@ async def build(
     try:
         with run.locked():
             engine = Engine(run, cast.journal, watcher, max_failed=recipe.max_failed)
-            source: Rows = CorpusSource(recipe.corpus, cast.language, limit=limit)
-            for place, stage in enumerate(stages(recipe, cast, recalibrate=recalibrate)[: last + 1]):
+            for place, stage in enumerate(stages(recipe, cast, by_hand, recalibrate=recalibrate)[: last + 1]):
                 state = await engine.run(stage, source, force=place >= first)
                 states.append(state)
                 source = StageOutput(run, state, stage.folder)
@@ -136,7 +139,7 @@ async def build(
     finally:
         calls = {name: msgspec.to_builtins(model.usage) for name, model in cast.played.items()}
         await cast.close()
-        if run.root.is_dir():
+        if states:
             run.note(_note(folder, run.root, started=started, clock=clock, calls=calls, error=error))
     return Built(run=recipe.out, states=tuple(states), benchmark=benchmark, calls=calls, controls=controls)
 

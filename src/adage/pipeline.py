@@ -6,17 +6,30 @@ Source ─acquire→ Proverb ─label→ +Theme ─cluster→ +cluster, name ─
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from adage.cast import Cast
 from adage.engine.run import AnyStage
 from adage.errors import RecipeError
+from adage.language import Language
 from adage.recipe import Recipe
+from adage.records import Split
 from adage.stages.acquire import Acquire
 from adage.stages.cluster import Cluster
 from adage.stages.curate import Curate
 from adage.stages.distract import Distract
 from adage.stages.filter import Filter
 from adage.stages.generate import Generate
-from adage.stages.hand import item_verdicts, scenario_verdicts, scenarios_by_hand, themes_by_hand
+from adage.stages.hand import (
+    HandScenario,
+    HandTheme,
+    ItemVerdict,
+    ScenarioVerdict,
+    item_verdicts,
+    scenario_verdicts,
+    scenarios_by_hand,
+    themes_by_hand,
+)
 from adage.stages.label import Label
 from adage.stages.splits import read_lock
 from adage.stages.validate import Validate
@@ -24,14 +37,36 @@ from adage.stages.validate import Validate
 NAMES = ("acquire", "label", "cluster", "generate", "filter", "distract", "validate", "curate")
 
 
-def stages(recipe: Recipe, cast: Cast, *, recalibrate: bool = False) -> list[AnyStage]:
-    """The stages of a recipe, in order, with their models.
+class ByHand(NamedTuple):
+    """What people wrote for a build, read from the files that the recipe names."""
+
+    themes: dict[str, HandTheme]
+    scenarios: dict[str, list[HandScenario]]
+    scenario_verdicts: dict[str, list[ScenarioVerdict]]
+    item_verdicts: dict[str, list[ItemVerdict]]
+    lock: dict[str, Split]
+    """Splits of a released version."""
+
+
+def read_by_hand(recipe: Recipe, language: Language) -> ByHand:
+    """Read the files written by hand.
 
     Raises:
-        HandFileError: a file written by hand cannot be read.
+        HandFileError: a file cannot be read.
         RecipeError: a stage has neither a model nor a file to work from.
     """
     _require_means(recipe)
+    return ByHand(
+        themes=themes_by_hand(recipe.cluster.themes, language),
+        scenarios=scenarios_by_hand(recipe.generate.scenarios, language),
+        scenario_verdicts=scenario_verdicts(recipe.audit.scenarios),
+        item_verdicts=item_verdicts(recipe.audit.items),
+        lock=read_lock(recipe.curate.lock),
+    )
+
+
+def stages(recipe: Recipe, cast: Cast, by_hand: ByHand, *, recalibrate: bool = False) -> list[AnyStage]:
+    """The stages of a recipe, in order, with their models and files."""
     language, unit = cast.language, recipe.unit.name
     words = (recipe.unit.word,) if recipe.unit.word else language.words.unit
     return [
@@ -39,7 +74,7 @@ def stages(recipe: Recipe, cast: Cast, *, recalibrate: bool = False) -> list[Any
         Label(
             mode=recipe.cluster.label,
             model=cast.labeller,
-            hand=themes_by_hand(recipe.cluster.themes, language),
+            hand=by_hand.themes,
             unit=unit,
             language=language,
         ),
@@ -48,7 +83,7 @@ def stages(recipe: Recipe, cast: Cast, *, recalibrate: bool = False) -> list[Any
             n=recipe.generate.n,
             per_call=recipe.generate.per_call,
             model=cast.generator,
-            hand=scenarios_by_hand(recipe.generate.scenarios, language),
+            hand=by_hand.scenarios,
             unit=unit,
             word=words[0] if words else "",
             language=language,
@@ -59,7 +94,7 @@ def stages(recipe: Recipe, cast: Cast, *, recalibrate: bool = False) -> list[Any
             words=words,
             encoder=cast.encoder,
             agrees=cast.agrees,
-            verdicts=scenario_verdicts(recipe.audit.scenarios),
+            verdicts=by_hand.scenario_verdicts,
             seed=recipe.seed,
             recalibrate=recalibrate,
         ),
@@ -68,13 +103,13 @@ def stages(recipe: Recipe, cast: Cast, *, recalibrate: bool = False) -> list[Any
             audit=recipe.audit,
             shares=recipe.curate.shares,
             min_groups=recipe.curate.min_groups,
-            lock=read_lock(recipe.curate.lock),
+            lock=by_hand.lock,
             encoder=cast.encoder,
             language=language.code,
             seed=recipe.seed,
         ),
         Validate(recipe.validate_, judges=cast.judges, unit=unit, language=language.name, seed=recipe.seed),
-        Curate(audit=recipe.audit, verdicts=item_verdicts(recipe.audit.items), seed=recipe.seed),
+        Curate(audit=recipe.audit, verdicts=by_hand.item_verdicts, seed=recipe.seed),
     ]
 
 

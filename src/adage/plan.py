@@ -6,9 +6,9 @@ import tempfile
 from pathlib import Path
 
 from adage.build import CorpusSource
-from adage.cast import Cast, assemble
+from adage.cast import Cast, assemble, language_of
 from adage.engine.run import AnyStage, Engine, Rows, StageOutput, fingerprint_of
-from adage.pipeline import stages
+from adage.pipeline import ByHand, read_by_hand, stages
 from adage.recipe import Endpoint, Recipe
 from adage.records import Record
 from adage.stage import Outcome, Stage
@@ -56,19 +56,21 @@ async def plan(recipe: Recipe, folder: Path, *, limit: int | None = None) -> lis
     Counts are exact for stages whose input is at hand. The corpus is read and merged in a temporary folder; what comes
     after a stage that needs models is bounded from above by what it would yield if nothing were dropped.
     """
+    by_hand = read_by_hand(recipe, language_of(recipe))
     cast = assemble(recipe, folder / ".adage", replay=True)
     try:
         with tempfile.TemporaryDirectory() as scratch:
-            return await _plan(recipe, cast, Run(recipe.out), Run(Path(scratch)), limit)
+            return await _plan(recipe, cast, by_hand, Run(Path(scratch)), limit)
     finally:
         await cast.close()
 
 
-async def _plan(recipe: Recipe, cast: Cast, run: Run, scratch: Run, limit: int | None) -> list[StagePlan]:
+async def _plan(recipe: Recipe, cast: Cast, by_hand: ByHand, scratch: Run, limit: int | None) -> list[StagePlan]:
+    run = Run(recipe.out)
     engine = Engine(scratch, cast.journal, Silent(), max_failed=recipe.max_failed)
     rows: Rows | None = CorpusSource(recipe.corpus, cast.language, limit=limit)
     n_rows, plans = 0, []
-    for stage in stages(recipe, cast):
+    for stage in stages(recipe, cast, by_hand):
         state = run.state(stage.folder)
         if rows and state and state.fingerprint == fingerprint_of(stage, rows)[1] and not state.counts.failed:
             rows, n_rows = StageOutput(run, state, stage.folder), state.counts.made

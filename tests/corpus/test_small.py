@@ -207,6 +207,29 @@ files:              # where files differ
   old.csv: {licence: unknown, redistribute: false}
 ```
 
+## What is found
+
+Rejected, each record with its reason: `empty`; `damaged` (U+FFFD, a line that is not what its format demands);
+`wrong_language` (script, or the file's own language column); `not_a_proverb` (the file calls it an idiom); `heading`;
+`no_letters`; `repair` (a whole record inside one cell: what is shown is a reading to confirm, counted apart).
+
+| flag | meaning |
+|---|---|
+| explanation_empty, _placeholder, _equals_text, _damaged | it says nothing; not used |
+| explanation_wrong_language | it is in another language; kept as gloss |
+| explanation_templated | three rows or more have one frame around their own words; not used |
+| explanation_of_another | it quotes another proverb of the file, which keeps it; not used here |
+| explanation_shared | several proverbs have it; they form one meaning group |
+| explanation_run_on | long, and the next dictionary entry seems to have run into it |
+| leak | it quotes its proverb |
+| notes_contradict | rows of one proverb have notes with next to no word in common |
+| instructions | it speaks to a language model; it stays data |
+| control_character, foreign_letters | a character was lost; letters of another script |
+| attribution | a line that names the origin was moved out |
+
+Of the file: `preamble`, `ragged`, `other_table`, `unread`, `orphan`, `shifted`, `encoded_twice`; of the merging:
+`merged_by_spaces`, `merged_by_marks` (look whether they are one proverb) and `large_group`.
+
 ## The files
 
 | file | language | format | encoding | records | rejected | distinct | explained | found |

@@ -185,6 +185,7 @@ def test_proverb_alone_in_its_cluster_climbs() -> None:
         assert same.role == "same_cluster"
         assert same.cluster_level == 1
         assert made.usage.climbed == pytest.approx(2 / 240)
+        assert 0 in chosen(made, stories)[:, 1:], "it would be known as gold wherever it appears"
 
 
 def test_roles_that_cannot_be_filled_are_named() -> None:

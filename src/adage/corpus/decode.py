@@ -8,6 +8,7 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple, TypedDict
 
+import msgspec
 import regex
 
 from adage.errors import CorpusError
@@ -44,8 +45,7 @@ class _Tables(TypedDict):
 @cache
 def _tables() -> _Tables:
     text = resources.files("adage.corpus").joinpath("encodings.toml").read_text("utf-8")
-    tables: _Tables = tomllib.loads(text)  # type: ignore[assignment]
-    return tables
+    return msgspec.convert(tomllib.loads(text), _Tables)
 
 
 def decode(data: bytes, language: Language, *, encoding: str = "", name: str = "the file") -> Decoded:

@@ -182,11 +182,12 @@ def read_mapped(path: Path, mapped: Mapped, language: Language, options: ReadOpt
         if options.limit and len(drafts) >= options.limit:
             drafts = drafts[: options.limit]
             break
+    _tell_apart(drafts)
     judge(drafts, language)
     content = mapped.content
     problems = [*problems_of(drafts), *_file_problems(path.name, mapped)]
     return Reading(
-        rows=tuple(_row(draft, source_id) for draft in drafts),
+        rows=tuple(_row(draft, number, source_id) for number, draft in enumerate(drafts, 1)),
         format=content.format,
         encoding=content.encoding,
         encoding_confidence=content.confidence,
@@ -196,7 +197,16 @@ def read_mapped(path: Path, mapped: Mapped, language: Language, options: ReadOpt
     )
 
 
-def _row(draft: Draft, source_id: str) -> RawRow:
+def _tell_apart(drafts: Sequence[Draft]) -> None:
+    """Number records that stand on one line, so that a place names one record: `c.sql:7`, `c.sql:7.2`."""
+    seen: Counter[str] = Counter()
+    for draft in drafts:
+        seen[draft.place] += 1
+        if seen[draft.place] > 1:
+            draft.place = f"{draft.place}.{seen[draft.place]}"
+
+
+def _row(draft: Draft, number: int, source_id: str) -> RawRow:
     return RawRow(
         text=draft.text,
         explanations=tuple(draft.explanations),
@@ -205,6 +215,7 @@ def _row(draft: Draft, source_id: str) -> RawRow:
         variants=draft.variants,
         group=draft.group,
         place=draft.place,
+        number=number,
         rejected=draft.rejected,
         flags=tuple(draft.flags),
         source_id=source_id,

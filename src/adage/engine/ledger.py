@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 from pathlib import Path
 from typing import Self
 
@@ -67,7 +68,8 @@ class Ledger:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.output = self._kept.close()
-        for lines in (self._dropped, self._failed, self._probes):
-            if lines is not None:
-                lines.close()
+        with contextlib.ExitStack() as stack:
+            for lines in (self._dropped, self._failed, self._probes):
+                if lines is not None:
+                    stack.callback(lines.close)
+            self.output = self._kept.close()

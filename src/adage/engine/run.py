@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import collections
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+import contextlib
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -147,16 +148,17 @@ class Engine:
                 return row, Failed(error=f"unexpected {type(error).__name__}: {error}")
 
         with Ledger(folder) as ledger:
-            async for row, outcome in in_order(source.read(stage.row), outcome_of, self._window):
-                key = stage.key(row)
-                ledger.enter(key, row, outcome, attempts.get(key, 0))
-                self._watcher.row(stage, outcome)
+            async with contextlib.aclosing(in_order(source.read(stage.row), outcome_of, self._window)) as done:
+                async for row, outcome in done:
+                    key = stage.key(row)
+                    ledger.enter(key, row, outcome, attempts.get(key, 0))
+                    self._watcher.row(stage, outcome)
         return ledger.counts(), ledger.output
 
 
 async def in_order(
     rows: Iterable[Record], work: Callable[[Any], Any], window: int
-) -> AsyncIterator[tuple[Record, Outcome]]:
+) -> AsyncGenerator[tuple[Record, Outcome], None]:
     """Results of `work` on each row in the rows' order, with at most `window` rows in flight.
 
     The first exception of `work` ends the iteration; everything in flight is cancelled.

@@ -21,7 +21,7 @@ from adage.analysis.leaks import option_controls
 from adage.cast import Cast
 from adage.export.card import write_card
 from adage.recipe import Recipe
-from adage.records import Item, Proverb, Source, digest
+from adage.records import Item, Proverb, Source
 from adage.stages.splits import SPLITS
 from adage.store.files import atomic_folder, hash_file, write_atomic
 from adage.store.run import KEPT, Run
@@ -183,7 +183,7 @@ async def write_benchmark(
                 canary=recipe.canary,
                 texts=texts,
                 redistribute=source.redistribute,
-                recipe=digest(recipe.model_dump(mode="json", exclude={"out"})),
+                recipe=recipe.fingerprint(),
                 items=sizes(items),
                 files={str(path.relative_to(temporary)): hash_file(path) for path in files},
             )

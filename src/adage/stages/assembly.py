@@ -255,8 +255,9 @@ class _Table:
     def _draw(self, gold: int, chosen: Ints, candidates: _Candidates, rng: np.random.Generator) -> Ints:
         """Option sets (sets, n) to compare, the gold first; `chosen` alone where none of the drawn ones is eligible.
 
-        Where the gold shares its theme with an option, the first random option comes from the near match's cluster,
-        so that two pairs share a theme. All other random options do so in half of the sets.
+        Where the gold shares its theme with an option, the first random option nearly always comes from the near
+        match's cluster, so that two pairs share a theme; it may not in some sets, or a proverb alone in its cluster
+        would never be wrong. Other random options come from there in half of the sets.
         """
         columns = [np.full(_DRAWS, gold)]
         neighbours = np.full(_DRAWS, -1)
@@ -314,7 +315,8 @@ class _View:
             central_ranks.append(central)
         cells.append(central_ranks[0] * n + central_ranks[1])
         cluster = self.cluster[names][sets]
-        cells.append((cluster[:, :, None] == cluster[:, None, :]).sum(axis=2))
+        mates = (cluster[:, :, None] == cluster[:, None, :]).sum(axis=2) - 1
+        cells += [mates, *(mates * n + central for central in central_ranks)]
         length = self.length[names][sets]
         longer = _ranks(length)
         # In quarters of an octave, since bins are half a unit wide.

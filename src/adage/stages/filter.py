@@ -75,7 +75,7 @@ class Facts(Record, frozen=True, kw_only=True):
 
 
 class FilterContext(Record, frozen=True, kw_only=True):
-    """Calibration, and the facts of each scenario by id (of the edited text where there is an edit)."""
+    """Calibration, and the facts of each scenario by the id that it came with (before an edit)."""
 
     calibration: Calibration | None
     facts: dict[str, Facts]
@@ -127,7 +127,8 @@ class Filter(Stage[Scenario, Slim, FilterContext, Scenario]):
 
     async def prepare(self, rows: Iterable[Slim], previous: FilterContext | None) -> FilterContext:
         """Embed everything, calibrate (unless an earlier calibration stands), and compare siblings."""
-        slims = [self._edited(row) for row in rows if not rejected(self._verdicts.get(row.id, ()))]
+        staying = [row for row in rows if not rejected(self._verdicts.get(row.id, ()))]
+        slims = [self._edited(row) for row in staying]
         if not slims:
             return FilterContext(calibration=None, facts={})
         proverbs = {row.proverb_id: row for row in slims}
@@ -144,7 +145,7 @@ class Filter(Stage[Scenario, Slim, FilterContext, Scenario]):
         cos_proverb = np.einsum("ij,ij->i", scenarios, texts[own])
         cos_own = np.einsum("ij,ij->i", scenarios, meanings[own])
         facts = {}
-        for i, row in enumerate(slims):
+        for i, row in enumerate(staying):
             twin, score, by = twins.get(i, (-1, 0.0, ""))
             facts[row.id] = Facts(
                 cos_proverb=_round(cos_proverb[i]),
@@ -227,12 +228,13 @@ class Filter(Stage[Scenario, Slim, FilterContext, Scenario]):
         )
         if rejected(verdicts):
             return self._dropped(row, audit, "audit_rejected")
+        facts = context.facts[row.id]
         if text := self._edit(row.id):
             row = msgspec.structs.replace(
                 row, id=scenario_id(row.proverb_id, text), text=text, edited_from=row.id, by=_editor(verdicts)
             )
         checks, reason = self._text_checks(row.text, row.proverb)
-        more, reason_by_vector = self._vector_checks(context.facts[row.id], context.calibration)
+        more, reason_by_vector = self._vector_checks(facts, context.calibration)
         checks = (*audit, *checks, *more)
         if reason or reason_by_vector:
             return self._dropped(row, checks, reason or reason_by_vector)

@@ -14,7 +14,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 
 from adage.models.base import Message
 
-_TAG = re.compile(r"<(?=/?[A-Za-z])")
+_TAG = re.compile(r"<(?=\s*/|[A-Za-z])")
 _TURN = "---- user ----\n"
 
 

@@ -6,6 +6,7 @@ A judge is never told the key and sees the options in an order of its own.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -21,6 +22,7 @@ from adage.stages.prompt import prompt_hash, render
 CRITERIA = ("fits", "plausible", "fluent")
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _REASON_LENGTH = 80
+_LETTER = re.compile(r"\W*([A-Za-z])(?:\W|$)")
 
 
 class JudgeAnswer(msgspec.Struct):
@@ -198,13 +200,19 @@ class Validate(Stage[Item, Slim, ValidateContext, Item]):
         """One judge's checks; where judging gates, an unusable reply fails the row so that it is tried again."""
         messages, order = self._prompt(judge, scenario, options)
         try:
-            answer, _ = await ask(judge, messages, self._schema(len(options)), JudgeAnswer, attempt=attempt)
+            answer, _ = await ask(
+                judge,
+                messages,
+                self._schema(len(options)),
+                JudgeAnswer,
+                attempt=attempt,
+                object_to=lambda given: _objection(given, len(options)),
+            )
         except UnparsableReply as error:
             if self._options.gate:
                 raise
             return [Check(name=name, passed=None, evidence=f"{error.status} reply", by=judge.name) for name in CRITERIA]
-        named = {letter.strip().upper()[:1] for letter in answer.fits}
-        picked = {order[LETTERS.index(letter)] for letter in named if letter and letter in LETTERS[: len(order)]}
+        picked = {order[LETTERS.index(_letter(entry))] for entry in answer.fits}
         shown = "fits: " + (", ".join(options[i] for i in sorted(picked)) or "none")
         reason = answer.reason[:_REASON_LENGTH]
         checks = [
@@ -242,6 +250,18 @@ class Validate(Stage[Item, Slim, ValidateContext, Item]):
             fluent={"type": "boolean"},
             reason={"type": "string", "maxLength": _REASON_LENGTH},
         )
+
+
+def _letter(entry: str) -> str:
+    """The option letter that an entry of `fits` stands for (`B`, `b)`, `B: its text`), or nothing."""
+    found = _LETTER.match(entry)
+    return found[1].upper() if found else ""
+
+
+def _objection(answer: JudgeAnswer, n_options: int) -> str:
+    """What is wrong with a judge's answer: anything in `fits` but letters would be read as a verdict it is not."""
+    odd = [entry for entry in answer.fits if not _letter(entry) or _letter(entry) not in LETTERS[:n_options]]
+    return f"fits holds {odd[0][:_REASON_LENGTH]!r}, which is none of the letters {LETTERS[:n_options]}" if odd else ""
 
 
 def _shown(row: Item) -> tuple[str, list[str]]:

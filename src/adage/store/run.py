@@ -100,7 +100,16 @@ class Run:
                     hint="wait for it to end, or give this build another folder with --out",
                 ) from None
             recover(self.root)
-            yield
+            try:
+                yield
+            finally:
+                self._remove_if_empty()
+
+    def _remove_if_empty(self) -> None:
+        """Leave nothing behind where no stage has finished."""
+        if [path.name for path in self.root.iterdir()] == [".lock"]:
+            (self.root / ".lock").unlink()
+            self.root.rmdir()
 
     def state(self, folder: str) -> StageState | None:
         """State of a stage, or None where it has not finished."""

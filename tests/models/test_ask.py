@@ -1,0 +1,97 @@
+"""Asking for a structured answer: tolerant reading, one second chance, raw text as evidence."""
+
+import msgspec
+import pytest
+
+from adage.errors import BadRequest, UnparsableReply
+from adage.models.ask import ask, object_schema
+from adage.models.base import ChatReply, Message
+from adage.models.fake import ScriptedModel
+
+MESSAGES = (Message(role="system", content="Be brief."), Message(role="user", content="A number?"))
+SCHEMA = object_schema(number={"type": "integer"}, why={"type": "string"})
+
+
+class Number(msgspec.Struct):
+    """An answer."""
+
+    number: int
+    why: str = ""
+
+
+def model(*replies):
+    """A model that gives these replies one after the other and keeps what it was asked."""
+    left, seen = list(replies), []
+
+    def script(request):
+        seen.append(request)
+        return left.pop(0)
+
+    made = ScriptedModel("m", script)
+    made.seen = seen
+    return made
+
+
+def small(answer):
+    """Objects to numbers over nine."""
+    return "" if answer.number < 10 else f"{answer.number} is too large"
+
+
+async def test_a_good_answer_takes_one_call():
+    """The value, and `ok`; the request carries schema and attempt."""
+    asked = model('{"number": 3}')
+    assert await ask(asked, MESSAGES, SCHEMA, Number, attempt=2) == (Number(number=3), "ok")
+    assert (asked.seen[0].schema, asked.seen[0].attempt, asked.seen[0].messages) == (SCHEMA, 2, MESSAGES)
+
+
+async def test_a_mended_answer_is_marked():
+    """What had to be repaired says so."""
+    assert (await ask(model("{number: '3',}"), MESSAGES, SCHEMA, Number))[1] == "repaired"
+
+
+@pytest.mark.parametrize("first", ["Three.", "", '{"number": "many"}', '{"number": 12}'])
+async def test_the_model_is_shown_its_mistake_once(first):
+    """The second request holds the reply and what was wrong with it."""
+    asked = model(first, '{"number": 3}')
+    assert await ask(asked, MESSAGES, SCHEMA, Number, object_to=small) == (Number(number=3), "asked_again")
+    *before, reply, complaint = asked.seen[1].messages
+    assert tuple(before) == MESSAGES
+    assert (reply.role, reply.content) == ("assistant", first or "(empty)")
+    assert complaint.role == "user"
+    assert complaint.content.startswith("That cannot be used: ")
+    assert asked.calls == 2
+
+
+@pytest.mark.parametrize("second", ["Still three.", '{"number": 13}'])
+async def test_two_bad_answers_are_an_error_with_the_raw_reply(second):
+    """There is no third call, and the evidence is the last reply as it came."""
+    asked = model('{"number": 12}', second)
+    with pytest.raises(UnparsableReply) as caught:
+        await ask(asked, MESSAGES, SCHEMA, Number, object_to=small)
+    assert caught.value.reply == second
+    assert asked.calls == 2
+
+
+async def test_a_refusal_is_not_argued_with():
+    """A model that declines is not asked again."""
+    asked = model(ChatReply(text="", finish_reason="content_filter"))
+    with pytest.raises(UnparsableReply) as caught:
+        await ask(asked, MESSAGES, SCHEMA, Number)
+    assert caught.value.status == "refused"
+    assert asked.calls == 1
+
+
+async def test_a_model_error_passes_through():
+    """No reply is no answer to mend."""
+
+    def script(request):
+        raise BadRequest("too long")
+
+    with pytest.raises(BadRequest):
+        await ask(ScriptedModel("m", script), MESSAGES, SCHEMA, Number)
+
+
+def test_a_schema_has_exactly_its_properties():
+    """All required, none more, in the order given."""
+    assert list(SCHEMA["properties"]) == SCHEMA["required"] == ["number", "why"]
+    assert SCHEMA["additionalProperties"] is False
