@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from endpoint import FakeEndpoint
 from ruamel.yaml import YAML
+
+from endpoint import FakeEndpoint
 from workspace import Workspace, workspace
 
 COMMANDS = ("init", "inspect", "build", "status", "show", "demo")

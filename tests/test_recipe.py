@@ -67,6 +67,7 @@ def test_the_smallest_recipe_takes_the_papers_numbers():
         ("audit: {require: some}\n", "5: audit.require: Input should be 'none', 'sample' or 'all' (found 'some')"),
         ("encoder: {kind: endpoint, base_url: 'http://localhost/v1'}\n", "5: encoder.endpoint.model: Field required"),
         ("? [1, 2]\n: 3\n", "unknown key"),
+        ("cluster:\n  themes:\n  - a.jsonl\n  - 3\n", "8: cluster.themes.1: Input is not a valid path"),
         ("models:\n  a: &a {kind: scripted, script: s, typo: 1}\n  b:\n    <<: *a\n", "7: models.b.scripted.typo"),
     ],
 )  # fmt: skip
@@ -155,6 +156,16 @@ def test_yaml_means_what_it_looks_like():
     assert recipe.released == "2026-11-30"
     assert parse("distract: {assembly: paper}\n").distract.assembly == ("paper",)
     assert parse("corpus2: 1\n".replace("corpus2: 1", "seed: 0x10")).seed == 16
+
+
+def test_a_fingerprint_follows_what_the_recipe_says_not_where_it_lies():
+    """Moved to another folder or with another output it is the same; another file or number is another one."""
+    text = "cluster: {themes: a.jsonl}\nmodels:\n  s: {kind: scripted, script: s.yaml}\n"
+    here = parse(text).fingerprint()
+    assert parse_recipe(BASE + text, Path("/elsewhere/recipe.yaml")).fingerprint() == here
+    assert parse(text + "out: other\n").fingerprint() == here
+    assert parse(text + "seed: 1\n").fingerprint() != here
+    assert parse(text.replace("a.jsonl", "b.jsonl")).fingerprint() != here
 
 
 def test_a_recipe_is_frozen():

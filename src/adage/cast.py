@@ -116,6 +116,7 @@ def open_model(name: str, model: Model, *, check: bool = True) -> ChatModel:
             model=model.model,
             context=model.context,
             threads=model.threads,
+            slots=model.slots,
             temperature=model.temperature,
             max_tokens=model.max_tokens,
         )

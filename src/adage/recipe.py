@@ -129,6 +129,8 @@ class Local(Part):
     max_tokens: int = Field(256, ge=1)
     context: int = Field(4096, ge=256)
     threads: int | None = Field(None, ge=1)
+    slots: int = Field(1, ge=1, le=16)
+    """Requests answered together. Above 1 is faster, but replies may then differ in rare cases from run to run."""
 
 
 class Scripted(Part):

@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adage.corpus import Reading, ReadOptions, read
+from adage.corpus.formats import Request
 from adage.corpus.formats import load as load_tables
 from adage.corpus.literals import read_literals, read_sql
 from adage.corpus.table import Fields, tables_of
@@ -411,7 +412,7 @@ def test_noise_never_crashes(tmp_path_factory: pytest.TempPathFactory, data: byt
     file = tmp_path_factory.mktemp("c") / name
     file.write_bytes(data)
     try:
-        content = load_tables(file, RU, lambda heads, body: False)
+        content = load_tables(file, Request(RU, lambda heads, body: False))
     except CorpusError:
         return
     assert content.format

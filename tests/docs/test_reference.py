@@ -170,9 +170,16 @@ def kind_of(field: FieldInfo) -> str:
 
 def plain(annotation: object) -> str:
     """An annotation in plain words."""
-    names = {str: "text", int: "whole number", float: "number", bool: "true or false", Path: "path", Any: "anything"}
+    names: dict[object, str] = {
+        str: "text",
+        int: "whole number",
+        float: "number",
+        bool: "true or false",
+        Path: "path",
+        Any: "anything",
+    }
     if annotation in names:
-        return names[annotation]  # type: ignore[index]
+        return names[annotation]
     if annotation is type(None):
         return "null"
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)

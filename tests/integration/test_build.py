@@ -11,13 +11,13 @@ from pathlib import Path
 import msgspec
 import pyarrow.parquet as pq
 import pytest
-from endpoint import FakeEndpoint, status
-from workspace import Workspace, proverbs, workspace
 
 from adage.errors import LimitReached, NotStored, RecipeError, TooManyFailures
 from adage.plan import plan
 from adage.records import Item, Proverb, Scenario, verify
 from adage.store.run import KEPT, Run
+from endpoint import FakeEndpoint, status
+from workspace import Workspace, proverbs, workspace
 
 STAGES = ("1-acquire", "2a-label", "2b-cluster", "3-generate", "4-filter", "5-distract", "6-validate", "7-curate")
 
@@ -36,7 +36,7 @@ def space(tmp_path: Path, endpoint: FakeEndpoint) -> Workspace:
 
 
 async def test_every_stage_accounts_for_every_row(space: Workspace) -> None:
-    """in = kept + dropped + failed at every stage, and each stage takes in what the one before it made."""
+    """In = kept + dropped + failed at every stage, and each stage takes in what the one before it made."""
     await space.abuild()
     made = None
     for folder in STAGES:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from workspace import Workspace, workspace
 
 pytestmark = pytest.mark.slow
@@ -63,7 +64,7 @@ def _start(space: Workspace) -> subprocess.Popen[bytes]:
 
 
 def test_killed_at_ten_random_moments_a_build_ends_with_the_same_bytes(tmp_path: Path, served: Served) -> None:
-    """kill -9 at random moments loses no row, repeats at most the calls in flight, and changes no byte."""
+    """Kill -9 at random moments loses no row, repeats at most the calls in flight, and changes no byte."""
     whole = workspace(tmp_path / "whole" / "mine", served.url, n=60, scenarios=3)
     assert _start(whole).wait() == 0
     expected, needed = whole.content(), served.stats()["calls"]

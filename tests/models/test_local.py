@@ -143,7 +143,7 @@ async def test_one_model_is_loaded_once_and_let_go():
     engine = two._engine
     await two.close()
     assert not _Engine._loaded
-    engine._thread.shutdown()
+    engine._threads.shutdown()
     assert "_server" not in vars(engine)
     assert (await two.chat(asked(two, "Hi"))).text
     await two.close()

@@ -6,6 +6,7 @@ The messages of every stage stand in `golden/`; with UPDATE_GOLDEN=1 in the envi
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -80,7 +81,9 @@ async def test_corpus_text_is_never_part_of_the_instruction(code):
     for stage, (system, user) in wild.items():
         assert [message.role for message in (system, user)] == ["system", "user"]
         assert system == tame[stage][0], stage
-        assert user.content.count("</") == tame[stage][1].content.count("</"), stage
+        opened, closed = re.findall(r"<([a-z]+)>", user.content), re.findall(r"</([a-z]+)>", user.content)
+        assert opened == closed, stage
+        assert user.content.count("</") == len(closed), stage
         assert "< /" not in user.content
         assert "<system>" not in user.content
     assert "{{ 7 * 7 }}" in wild["label"][1].content, "text is not rendered as a template"

@@ -182,6 +182,18 @@ async def test_probes_stand_outside_the_rows():
             assert row.options[0].text in probe.scenario
 
 
+async def test_a_second_right_answer_comes_from_the_golds_own_meaning_group():
+    """Where such a proverb is at hand, it takes the place of a wrong option."""
+    rows = [item(f"Story {n}.", gold, POOL[1:]) for n, gold in enumerate((POOL[0], TWIN) * 3)]
+    outcomes = await run_stage(stage(right, probes=1.0, gate=False), rows)
+    probes = [(row, probe) for row, outcome in zip(rows, outcomes, strict=True) for probe in outcome.probes]
+    doubled = [(row, probe) for row, probe in probes if probe.kind == "two_answers"]
+    assert len(doubled) == 2
+    for row, probe in doubled:
+        assert set(probe.options[:2]) == {GOLD, TWIN.text}
+        assert probe.options[0] == row.options[0].text
+
+
 async def test_probes_of_a_dropped_item_are_judged_too():
     """Whether the item itself is good does not matter to its probe; a probe is never cut short."""
     made = stage(wrong, wrong, wrong, probes=1.0)

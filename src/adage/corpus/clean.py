@@ -45,7 +45,8 @@ class Habits(NamedTuple):
 _NO_HABITS = Habits()
 _QUOTED = regex.compile(r"^\s*[\"“„”«»‘'「『]\s*([^\"“„”«»「」『』]+?)\s*[\"”“«»’'」』]\s*$")
 _BULLET = regex.compile(r"^\s*[-*•·‣▪–]\s+(?=\S)")
-_NUMBER = regex.compile(r"^\s*[(\[]?(?:\p{Nd}{1,5}|[①-⑳])[.)\]:、．·–-]*\s*(?=[\p{L}\p{M}\"'«“„‘¿¡\(])")
+_NUMBER = regex.compile(r"^\s*[(\[]?(?:\p{Nd}{1,5}|[①-⑳])[.)\]:、．।॥·–-]*\s*(?=[\p{L}\p{M}\"'«“„‘¿¡\(])")
+_LIST_NUMBER = regex.compile(r"\s*[(\[]?(?:\p{Nd}{1,5}\s*[.)\]:、．।॥]|[①-⑳])\s*\p{L}")
 _FOOTNOTE = regex.compile(r"\s*\[(?:[\p{L}]{1,6}\.?\s*)?\p{Nd}{1,3}\]|[¹²³⁴-⁹]+(?=[\s.,;]|$)")
 _REF = regex.compile(r"<ref[^>/]*>.*?</ref>|<ref[^>]*/>|<!--.*?-->", regex.S | regex.I)
 _RUBY = regex.compile(r"<(rt|rp)\b[^>]*>.*?</\1>", regex.S | regex.I)
@@ -55,6 +56,15 @@ _READING = regex.compile(r"(?<=\p{Han})(?:[（(][\p{Hiragana}\p{Katakana}ー]+[)
 _HASHTAGS = regex.compile(r"(?:\s*#[\p{L}_][\p{L}\p{M}\p{N}_]*)+\s*$")
 _ATTRIBUTION = regex.compile(r"\n\s*(?:--|—|–|―)\s*(?P<who>[^\n]{2,80}?)\s*$")
 _LABEL = regex.compile(r"(?:^|\n)[ \t]*(?P<label>\p{Lu}[\p{L} ]{2,30}):[ \t]*\n")
+_COLON_GAP = regex.compile(r"(?<=\p{L})\s*[:፡]\s*(?=\p{L})")
+_PLAIN_GAP = regex.compile(r"(?<=\p{L})\s+(?=\p{L})")
+_WIKITEXT = regex.compile(r"^={2,}[^=]|\{\{|\[\[", regex.M)
+_EMPHASIS = regex.compile(r"\*\*|__|^\s*[*•]\s+", regex.M)
+_WIDE_SENSE = regex.compile(r"(?:^|(?<=[。｡\s]))[１-９][．.)）]\s*")
+_FIRST_SENSE = regex.compile(r"\s*1[.)]\s")
+_SENSE = regex.compile(r"(?:^|(?<=\s))\d[.)]\s+")
+_EMPTY_SENSES = regex.compile(r"(?:[①-⑳]、?\s*)+$")
+_JOINED_LIST = regex.compile(r"(?<=[.!?。]),(?=\p{L})")
 _CONTROL = regex.compile(r"[\x80-\x9f]")
 _CP1252_SIGNS = regex.compile("[\x82-\x87\x8b\x91-\x97\x9b]")
 
@@ -64,7 +74,7 @@ def habits(cells: Sequence[str]) -> Habits:
     filled = [cell for cell in cells if cell.strip()]
     if len(filled) < 3:
         return Habits()
-    numbered = sum(1 for cell in filled if regex.match(r"\s*[(\[]?(?:\p{Nd}{1,5}\s*[.)\]:、．]|[①-⑳])\s*\p{L}", cell))
+    numbered = sum(1 for cell in filled if _LIST_NUMBER.match(cell))
     colons = sum(1 for cell in filled if _colon_gaps(cell) > 0 and _colon_gaps(cell) >= _plain_gaps(cell))
     bulleted = sum(1 for cell in filled if _BULLET.match(cell))
     most = 0.6 * len(filled)
@@ -73,11 +83,11 @@ def habits(cells: Sequence[str]) -> Habits:
 
 
 def _colon_gaps(cell: str) -> int:
-    return len(regex.findall(r"(?<=\p{L})\s*[:፡]\s*(?=\p{L})", cell))
+    return len(_COLON_GAP.findall(cell))
 
 
 def _plain_gaps(cell: str) -> int:
-    return len(regex.findall(r"(?<=\p{L})\s+(?=\p{L})", cell))
+    return len(_PLAIN_GAP.findall(cell))
 
 
 def clean_text(raw: str, language: Language, habit: Habits = _NO_HABITS) -> Cleaned:
@@ -96,7 +106,7 @@ def clean_text(raw: str, language: Language, habit: Habits = _NO_HABITS) -> Clea
     if habit.quoted:
         text = _QUOTED.sub(r"\1", text)
     if habit.colons:
-        text = regex.sub(r"(?<=\p{L})\s*[:፡]\s*(?=\p{L})", " ", text)
+        text = _COLON_GAP.sub(" ", text)
     text = _HASHTAGS.sub("", _FOOTNOTE.sub("", _READING.sub("", text)))
     control = any(not _CP1252_SIGNS.match(char) for char in _CONTROL.findall(text))
     text, variants = split_variants(show(text, joiners=language.joiners), language)
@@ -105,15 +115,14 @@ def clean_text(raw: str, language: Language, habit: Habits = _NO_HABITS) -> Clea
 
 def clean_explanation(raw: str, language: Language) -> str:
     """An explanation as shown: of wikitext the definitions; no markup, sense numbers, empty list items or readings."""
-    if regex.search(r"^={2,}[^=]|\{\{|\[\[", raw, regex.M):
+    if _WIKITEXT.search(raw):
         raw = "\n".join(_definitions(raw))
     text = _READING.sub("", _FOOTNOTE.sub("", _unmarked(raw)))
-    text = regex.sub(r"\*\*|__|^\s*[*•]\s+", "", text, flags=regex.M)
-    text = regex.sub(r"(?:^|(?<=[。｡\s]))[１-９][．.)）]\s*", "", text)
-    if regex.match(r"\s*1[.)]\s", text):
-        text = regex.sub(r"(?:^|(?<=\s))\d[.)]\s+", "", text)
-    text = regex.sub(r"(?:[①-⑳]、?\s*)+$", "", text.rstrip())
-    text = regex.sub(r"(?<=[.!?。]),(?=\p{L})", " ", _HASHTAGS.sub("", text))
+    text = _WIDE_SENSE.sub("", _EMPHASIS.sub("", text))
+    if _FIRST_SENSE.match(text):
+        text = _SENSE.sub("", text)
+    text = _EMPTY_SENSES.sub("", text.rstrip())
+    text = _JOINED_LIST.sub(" ", _HASHTAGS.sub("", text))
     return show(text, joiners=language.joiners)
 
 
@@ -237,7 +246,10 @@ def _join(text: str, cuts: Sequence[tuple[int, int, str, str]], chosen: int | No
 
 
 def _tidy(text: str) -> str:
-    return regex.sub(r"\s+(?=[.,!?;:。、，]|$)", "", regex.sub(r"\s{2,}", " ", text)).strip()
+    return _SPACE_BEFORE_SIGN.sub("", " ".join(text.split())).strip()
+
+
+_SPACE_BEFORE_SIGN = regex.compile(r"\s+(?=[.,!?;:。、，]|$)")
 
 
 _BLANK = regex.compile(r"_{2,}|＿+|[（(]\s*[)）]|□+|○{2,}|…{2,}|\.{4,}|\?{3,}|\[\s*\]|\{\s*\}")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from statistics import median
 
 from adage.corpus.table import Row, Table
 from adage.errors import CorpusError
@@ -18,6 +20,8 @@ PREAMBLE = 6
 """Records among which the header is looked for."""
 SWALLOWED = 20
 """Line breaks in one cell beyond which its opening quote is taken for a stray one."""
+LONGEST = 200
+"""Lines that one record may take, so that a stray quote does not pull the rest of the file into memory."""
 
 
 def sniff_delimiter(text: str) -> tuple[str, float]:
@@ -30,7 +34,7 @@ def sniff_delimiter(text: str) -> tuple[str, float]:
     for delimiter in DELIMITERS:
         if delimiter not in text:
             continue
-        sample = _records(text, delimiter, limit=SAMPLE_ROWS)
+        sample = islice(_records(io.StringIO(text, newline=""), delimiter), SAMPLE_ROWS)
         widths = Counter(len(cells) for cells, _ in sample if any(cell.strip() for cell in cells))
         if not widths:
             continue
@@ -41,50 +45,52 @@ def sniff_delimiter(text: str) -> tuple[str, float]:
     return best
 
 
-def read_delimited(text: str, delimiter: str, *, is_header: IsHeader) -> Table:
+def read_delimited(lines: Iterable[str], delimiter: str, *, is_header: IsHeader, limit: int = 0) -> Table:
     """The table of a delimited text; cells beyond the header's go to columns `+1`, `+2`, ...
 
     Args:
-        text: Decoded file.
+        lines: Lines of the decoded file with their ends, split at CR, LF and CRLF only.
         delimiter: One character.
         is_header: Told the first record and some that follow, says whether it holds column names.
+        limit: Records to stop after; 0 reads all.
 
     Raises:
         CorpusError: The delimiter is not one character.
     """
     if len(delimiter) != 1:
         raise CorpusError(f"a delimiter is one character, not {delimiter!r}", hint="for a tab give $'\\t'")
-    records = [(cells, line) for cells, line in _records(text, delimiter) if cells]
-    if not records:
-        return Table("")
-    return table_of_records(records, is_header=is_header)
+    records = ((cells, line) for cells, line in _records(iter(lines), delimiter) if cells)
+    return table_of_records(records, is_header=is_header, limit=limit)
 
 
 def table_of_records(
-    records: list[tuple[list[str], int]],
-    *,
-    is_header: IsHeader,
-    name: str = "",
+    records: Iterable[tuple[list[str], int]], *, is_header: IsHeader, name: str = "", limit: int = 0
 ) -> Table:
     """A table of cell lists with their line numbers; the first record names the columns if `is_header` says so."""
     place = f"#{name}/" if name else ":"
-    start = _header_at(records, is_header)
-    heads = [cell.strip().lstrip("\ufeff") for cell in records[max(start, 0)][0]] if start >= 0 else []
-    body = records[start + 1 :]
-    width = max(Counter(len(cells) for cells, _ in records).most_common(1)[0][0], len(heads))
+    rest = iter(records)
+    sample = list(islice(rest, SAMPLE_ROWS))
+    if not sample:
+        return Table(name)
+    start = _header_at(sample, is_header)
+    heads = [cell.strip().lstrip("\ufeff") for cell in sample[start][0]] if start >= 0 else []
+    width = max(Counter(len(cells) for cells, _ in sample).most_common(1)[0][0], len(heads))
     columns = _unique(heads) if heads else [str(number) for number in range(1, width + 1)]
     columns += [f"+{number}" for number in range(1, width - len(columns) + 1)]
-    preamble = [f"{place}{line}" for _, line in records[: max(start, 0)]]
-    table = Table(name, columns, named=bool(heads), preamble=preamble)
-    for cells, line in body:
+    table = Table(name, columns.copy(), named=bool(heads))
+    table.preamble = [f"{place}{line}" for _, line in sample[: max(start, 0)]]
+    for cells, line in islice(chain(sample[start + 1 :], rest), limit or None):
         extra = [f"+{number}" for number in range(1, len(cells) - len(columns) + 1)]
-        table.add(Row(dict(zip([*columns, *extra], cells, strict=False)), f"{place}{line}"))
+        table.add(Row(dict(zip([*columns, *extra] if extra else columns, cells, strict=False)), f"{place}{line}"))
     return table
 
 
 def _header_at(records: list[tuple[list[str], int]], is_header: IsHeader) -> int:
     """Index of the header: the first record, or one of the next few below a title; -1 for none."""
+    usual = median(sum(1 for cell in cells if cell.strip()) for cells, _ in records[:SAMPLE_ROWS])
     for start, (cells, _) in enumerate(records[:PREAMBLE]):
+        if usual > 1 and sum(1 for cell in cells if cell.strip()) <= 1:
+            continue
         heads = [cell.strip().lstrip("\ufeff") for cell in cells]
         below = [row for row, _ in records[start + 1 : SAMPLE_ROWS]]
         # A title fills fewer cells than the table has.
@@ -104,37 +110,33 @@ def _unique(heads: list[str]) -> list[str]:
     return names
 
 
-def _records(text: str, delimiter: str, *, limit: int = 0) -> list[tuple[list[str], int]]:
-    """Cell lists with the line each begins at; blank lines give empty lists."""
-    lines = _physical_lines(text)
-    records: list[tuple[list[str], int]] = []
-    start = 0
-    while start < len(lines) and not (limit and len(records) >= limit):
-        reader = csv.reader(iter(lines[start:]), delimiter=delimiter)
-        used = 0
-        stray = False
+def _records(lines: Iterator[str], delimiter: str) -> Iterator[tuple[list[str], int]]:
+    """Cell lists with the line each begins at; blank lines give empty lists.
+
+    A quote that opens a cell of very many lines is taken for a stray one: that line is read as it stands, the next
+    ones again.
+    """
+    again, taken = deque[str](), list[str]()
+
+    def feed() -> Iterator[str]:
+        while len(taken) <= LONGEST and (line := again.popleft() if again else next(lines, None)) is not None:
+            taken.append(line)
+            yield line
+
+    reader = csv.reader(feed(), delimiter=delimiter)
+    number = 1
+    while True:
+        taken.clear()
         try:
-            for cells in reader:
-                if any(cell.count("\n") > SWALLOWED for cell in cells):
-                    stray = True
-                    break
-                records.append(
-                    (cells if any(cell.strip() for cell in cells) or len(cells) > 1 else [], start + used + 1)
-                )
-                used = reader.line_num
-                if limit and len(records) >= limit:
-                    return records
+            cells = next(reader, None)
+            if cells is None:
+                return
+            if len(taken) > LONGEST or any(cell.count("\n") > SWALLOWED for cell in cells):
+                again.extendleft(reversed(taken[1:]))
+                del taken[1:]
+                cells = next(csv.reader([taken[0].rstrip("\r\n")], delimiter=delimiter, quoting=csv.QUOTE_NONE))
+                reader = csv.reader(feed(), delimiter=delimiter)
         except csv.Error as error:
-            raise CorpusError(f"line {start + used + 1}: {error}", hint="is this a text table?") from None
-        if not stray:
-            break
-        # One line is taken as it stands, then quoting is trusted again.
-        cells = next(csv.reader([lines[start + used].rstrip("\r\n")], delimiter=delimiter, quoting=csv.QUOTE_NONE))
-        records.append((cells, start + used + 1))
-        start += used + 1
-    return records
-
-
-def _physical_lines(text: str) -> list[str]:
-    """Lines with their ends, split at CR, LF and CRLF only (not at the other Unicode separators)."""
-    return list(io.StringIO(text, newline=""))
+            raise CorpusError(f"line {number}: {error}", hint="is this a text table?") from None
+        yield (cells if len(cells) > 1 or any(cell.strip() for cell in cells) else []), number
+        number += len(taken)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import io
 import tempfile
 import zipfile
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import regex
 
@@ -15,12 +18,16 @@ from adage.corpus.decode import Decoded, decode
 from adage.corpus.delimited import IsHeader, read_delimited, sniff_delimiter
 from adage.corpus.literals import read_literals, read_sql
 from adage.corpus.nested import read_json, read_jsonl, read_xml, read_yaml
-from adage.corpus.plain import read_plain
+from adage.corpus.plain import read_lines, read_plain
 from adage.corpus.table import Table
 from adage.errors import CorpusError
 from adage.language import Language
 
 MAX_BYTES = 1 << 30
+STREAMED = 1 << 23
+"""Bytes above which a file is read line by line, where its format allows."""
+HEAD = 1 << 18
+"""Bytes (or characters) from which the format of a text is told."""
 MAX_LINE = 1 << 26
 """Bytes without a line break beyond which a text file is refused, so that memory stays bounded."""
 
@@ -62,8 +69,22 @@ class Content:
     """Members of an archive that were read."""
 
 
-def load(path: Path, language: Language, is_header: IsHeader, *, encoding: str = "", delimiter: str = "") -> Content:
+class Request(NamedTuple):
+    """What is asked of a file besides its path."""
+
+    language: Language
+    is_header: IsHeader
+    encoding: str = ""
+    delimiter: str = ""
+    limit: int = 0
+    """Records of a table to stop after, in formats that are read in order; 0 reads all."""
+
+
+def load(path: Path, ask: Request) -> Content:
     """Read a file into tables.
+
+    Tables of text, JSON Lines and lists above `STREAMED` bytes are read line by line: beside the rows themselves they
+    take constant memory.
 
     Raises:
         CorpusError: Missing, empty, too large, of an unknown format, or not sound.
@@ -79,16 +100,18 @@ def load(path: Path, language: Language, is_header: IsHeader, *, encoding: str =
         raise CorpusError(f"{name} has {size:,} bytes; at most {MAX_BYTES:,} are read", hint="split the file")
     with path.open("rb") as stream:
         head = stream.read(4096)
-    if (binary := _binary(path, head, is_header)) is not None:
+    if (binary := _binary(path, head, ask.is_header)) is not None:
         return binary
     if head.startswith(b"PK\x03\x04"):
-        return _archive(path, language, is_header, encoding=encoding, delimiter=delimiter)
+        return _archive(path, ask)
     if head.startswith(b"\x1f\x8b"):
-        return _gzipped(path, language, is_header, encoding=encoding, delimiter=delimiter)
+        return _gzipped(path, ask)
     _refuse_known(head, name)
     _check_lines(path)
-    decoded = decode(path.read_bytes(), language, encoding=encoding, name=name)
-    return _text(decoded, name, is_header, delimiter)
+    if size > STREAMED and (streamed := _streamed(path, ask)) is not None:
+        return streamed
+    decoded = decode(path.read_bytes(), ask.language, encoding=ask.encoding, name=name)
+    return _text(decoded, name, ask)
 
 
 def _binary(path: Path, head: bytes, is_header: IsHeader) -> Content | None:
@@ -146,32 +169,86 @@ def _check_lines(path: Path) -> None:
                 )
 
 
-def _text(decoded: Decoded, name: str, is_header: IsHeader, delimiter: str) -> Content:
+def _streamed(path: Path, ask: Request) -> Content | None:
+    """The content of a large file in a format that is read line by line and a proved encoding; None for others."""
+    with path.open("rb") as stream:
+        head = stream.read(HEAD)
+    try:
+        decoded = decode(head[: head.rfind(b"\n") + 1], ask.language, encoding=ask.encoding, name=path.name)
+    except CorpusError:
+        return None
+    kind, delimiter = _kind(decoded.text, path.name, ask)
+    sure = bool(ask.encoding) or decoded.encoding.startswith("utf")
+    if not sure or decoded.twice or kind not in {*_LINEWISE, "text"}:
+        return None
+    if kind == "text" and read_plain(decoded.text).format != "lines":
+        return None
+    try:
+        with path.open(encoding=decoded.encoding, newline="") as text:
+            lines = (line.replace("\0", "").removeprefix("\ufeff") for line in text)
+            table = _linewise(lines, kind, delimiter, ask)
+    except UnicodeDecodeError:
+        # Damage, or another encoding after all, which only the whole file can tell.
+        return None
+    return Content("lines" if kind == "text" else kind, [table], decoded.encoding, decoded.confidence)
+
+
+def _linewise(lines: Iterable[str], kind: str, delimiter: str, ask: Request) -> Table:
+    """The table of a format that is read line by line."""
+    if kind == "jsonl":
+        return read_jsonl(lines, ask.limit)[0]
+    if kind == "text":
+        return read_lines(lines, ask.limit)
+    return read_delimited(lines, delimiter, is_header=ask.is_header, limit=ask.limit)
+
+
+_LINEWISE = ("jsonl", "csv", "tsv", "delimited")
+
+
+def _text(decoded: Decoded, name: str, ask: Request) -> Content:
+    """The content of a text that is in memory as a whole."""
     text = decoded.text.replace("\0", "")
-    suffix = Path(name).suffix.lower()
+    kind, delimiter = _kind(text, name, ask)
     orphans: tuple[str, ...] = ()
     shifted: tuple[str, ...] = ()
-    if delimiter:
-        kind, tables = "delimited", [read_delimited(text, delimiter, is_header=is_header)]
-    elif suffix in SOURCE_SUFFIXES:
-        kind, tables = "source", read_literals(text)
-    elif text.lstrip("\ufeff \r\n\t").startswith("<?xml") or suffix == ".xml":
-        kind, tables = "xml", read_xml(text, name)
-    elif suffix == ".sql" or _SQL.search(text[:100_000]):
-        kind, tables = "sql", read_sql(text)
-    elif suffix in {".yaml", ".yml"}:
-        kind, tables = "yaml", read_yaml(text, name)
-    elif suffix in {".jsonl", ".ndjson"} or _is_jsonl(text):
-        kind, tables = "jsonl", read_jsonl(text)
-    elif suffix in {".json", ".geojson"} or _is_json(text):
-        kind, tables = "json", read_json(text, name)
-    elif (found := _delimiter(text, suffix, is_header)) is not None:
-        kind = {",": "csv", "\t": "tsv"}.get(found, "delimited")
-        tables = [read_delimited(text, found, is_header=is_header)]
-    else:
+    if kind in _LINEWISE:
+        # As StringIO splits lines with this argument: at CR, LF and CRLF, not at the other Unicode separators.
+        tables = [_linewise(io.StringIO(text, newline=""), kind, delimiter, ask)]
+    elif kind == "text":
         kind, table, orphans, shifted = read_plain(text)
         tables = [table]
+    else:
+        readers: dict[str, Callable[[], list[Table]]] = {
+            "source": lambda: read_literals(text),
+            "xml": lambda: read_xml(text, name),
+            "sql": lambda: read_sql(text),
+            "yaml": lambda: read_yaml(text, name),
+            "json": lambda: read_json(text, name),
+        }
+        tables = readers[kind]()
     return Content(kind, tables, decoded.encoding, decoded.confidence, decoded.twice, orphans, shifted)
+
+
+def _kind(text: str, name: str, ask: Request) -> tuple[str, str]:
+    """The format of a text (`text` for one without any) and the delimiter of its cells, from its beginning and name."""
+    suffix = Path(name).suffix.lower()
+    if ask.delimiter:
+        return "delimited", ask.delimiter
+    told = {".xml": "xml", ".sql": "sql", ".yaml": "yaml", ".yml": "yaml", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+    if suffix in SOURCE_SUFFIXES:
+        return "source", ""
+    if text.lstrip("\ufeff \r\n\t").startswith("<?xml"):
+        return "xml", ""
+    if suffix in told:
+        return told[suffix], ""
+    if _SQL.search(text[:100_000]):
+        return "sql", ""
+    if _is_jsonl(text):
+        return "jsonl", ""
+    if suffix in {".json", ".geojson"} or _is_json(text):
+        return "json", ""
+    found = _delimiter(text, suffix, ask.is_header)
+    return ("text", "") if found is None else ({",": "csv", "\t": "tsv"}.get(found, "delimited"), found)
 
 
 _SQL = regex.compile(r"(?im)^\s*INSERT\s+INTO\s+\S+.*?VALUES", regex.S)
@@ -191,7 +268,7 @@ def _is_json(text: str) -> bool:
 
 def _delimiter(text: str, suffix: str, is_header: IsHeader) -> str | None:
     """The delimiter of a table, None for running text; a name that promises no table needs stronger signs."""
-    found, share = sniff_delimiter(text)
+    found, share = sniff_delimiter(text[:HEAD])
     if suffix in TABLE_SUFFIXES:
         usual = {".csv": ",", ".psv": "|"}.get(suffix, "\t")
         return found if found and share >= 0.5 else usual
@@ -204,7 +281,7 @@ def _delimiter(text: str, suffix: str, is_header: IsHeader) -> str | None:
     return found if is_header(heads, []) else None
 
 
-def _archive(path: Path, language: Language, is_header: IsHeader, *, encoding: str, delimiter: str) -> Content:
+def _archive(path: Path, ask: Request) -> Content:
     """The tables of all files in a ZIP archive; archives within it are not opened."""
     tables: list[Table] = []
     unread: list[str] = []
@@ -222,7 +299,7 @@ def _archive(path: Path, language: Language, is_header: IsHeader, *, encoding: s
             target = Path(folder) / f"{number}{Path(member.filename).suffix}"
             target.write_bytes(archive.read(member))
             try:
-                content = load(target, language, is_header, encoding=encoding, delimiter=delimiter)
+                content = load(target, ask)
             except CorpusError as error:
                 unread.append(f"{member.filename}: {error.message}")
                 continue
@@ -246,7 +323,7 @@ def _renamed(table: Table, part: str) -> Table:
     return Table(f"{part}/{table.name}".rstrip("/"), table.columns, rows, table.named)
 
 
-def _gzipped(path: Path, language: Language, is_header: IsHeader, *, encoding: str, delimiter: str) -> Content:
+def _gzipped(path: Path, ask: Request) -> Content:
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / (path.stem or "corpus")
         try:
@@ -259,4 +336,4 @@ def _gzipped(path: Path, language: Language, is_header: IsHeader, *, encoding: s
         if data.startswith(b"\x1f\x8b"):
             raise CorpusError(f"{path.name} is gzip within gzip", hint="unpack it first")
         target.write_bytes(data)
-        return load(target, language, is_header, encoding=encoding, delimiter=delimiter)
+        return load(target, ask)

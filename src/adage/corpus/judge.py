@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from statistics import median
 
 import regex
@@ -106,19 +106,13 @@ def _is_heading(text: str, language: Language) -> bool:
     return _OUTLINE.match(text) is not None or _headings(language.code).fullmatch(bare) is not None
 
 
-@lru_cache(maxsize=1 << 16)
-def folded_text(text: str, language: Language) -> str:
-    """`key`, remembered: every explanation is compared several times."""
-    return key(text, language)
-
-
 def explanation_fault(explanation: str, text_key: str, language: Language) -> str:
     """Why an explanation cannot be used, or an empty string."""
     if not explanation:
         return "explanation_empty"
     if "\ufffd" in explanation:
         return "explanation_damaged"
-    folded = folded_text(explanation, language)
+    folded = key(explanation, language)
     if not letters(explanation) or folded in _placeholders(language) or len(folded) < 2:
         return "explanation_placeholder"
     if folded == text_key:
@@ -170,7 +164,7 @@ def judge(drafts: Sequence[Draft], language: Language) -> None:
     shortest = MIN_LEAK[not UNSPACED.isdisjoint(language.scripts)]
     for draft in good:
         for explanation in draft.explanations:
-            if len(draft.key) >= shortest and draft.key in folded_text(explanation, language):
+            if len(draft.key) >= shortest and draft.key in key(explanation, language):
                 draft.flag("leak")
             if _INSTRUCTION.search(explanation):
                 draft.flag("instructions")
@@ -206,7 +200,7 @@ def _flag_shared(drafts: Sequence[Draft], language: Language) -> None:
     sharing: dict[str, list[tuple[Draft, str]]] = defaultdict(list)
     for draft in drafts:
         for explanation in draft.explanations:
-            sharing[folded_text(explanation, language)].append((draft, explanation))
+            sharing[key(explanation, language)].append((draft, explanation))
     for folded, members in sharing.items():
         if len({draft.key for draft, _ in members}) < 2:
             continue

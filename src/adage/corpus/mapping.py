@@ -26,6 +26,8 @@ from adage.text.unicode import letters
 
 FEW_KINDS = 8
 """Distinct values that a column of kinds may have."""
+SENTENCES = 0.4
+"""Share of cells of several words from which a column may hold proverbs that its name does not promise."""
 SAMPLE = 400
 """Rows of a table that are looked at to tell what its columns hold."""
 
@@ -272,6 +274,9 @@ def _text_by_name(profiles: Sequence[Profile]) -> Profile | None:
         if p.tongue == "foreign" or p.share < 0.15 or p.length < 3:
             continue
         rank = name_rank("text", p.folded)
+        if rank < 1 and p.spaced < SENTENCES:
+            # One word of a longer name ("title" of a chapter) says little against a column of single words.
+            rank = 0
         if p.tongue == "own" and not name_rank("explanation", p.folded):
             rank = max(rank, 0.9) + 0.5
         other = max(name_rank(role, p.folded) for role in ("explanation", "gloss", "ignored", "reading"))
@@ -291,7 +296,7 @@ def _text_by_content(profiles: Sequence[Profile]) -> Profile | None:
         if p.share >= 0.5
         and p.filled >= 0.5
         and p.distinct >= 0.3
-        and p.spaced >= 0.4
+        and p.spaced >= SENTENCES
         and 4 <= p.length <= 300
         and p.tongue != "foreign"
         and not max(name_rank(role, p.folded) for role in ("gloss", "reading", "kind", "origin", "ignored")) > 1

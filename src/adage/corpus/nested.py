@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable
+from itertools import islice
 from xml.parsers import expat
 
 from ruamel.yaml import YAML
@@ -41,12 +43,11 @@ def read_json(text: str, name: str) -> list[Table]:
 _MEND = "mend that place, or save the file as JSON again"
 
 
-def read_jsonl(text: str) -> list[Table]:
-    """One table of a JSON Lines file; a line that is not JSON is kept as a damaged row."""
+def read_jsonl(lines: Iterable[str], limit: int = 0) -> list[Table]:
+    """One table of the first `limit` (or all) lines of JSON; a line that is not JSON is kept as a damaged row."""
     table = Table("")
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
+    filled = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+    for number, line in islice(filled, limit or None):
         try:
             value: object = _DECODER.decode(line.strip().lstrip("\ufeff"))
             inner = tables_of([value])
@@ -133,6 +134,10 @@ class _Element:
         return fields
 
 
+_INLINE = {"a", "b", "em", "emphasis", "font", "hi", "i", "mark", "small", "span", "strong", "style", "u"}
+"""Elements of XHTML, TEI and FictionBook within running text."""
+
+
 class _XmlBuilder:
     """Builds nested data from expat's events."""
 
@@ -141,13 +146,17 @@ class _XmlBuilder:
         self.open = [_Element("", {})]
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """An element opens."""
+        """An element opens; what only changes the look of words is passed over."""
+        if tag in _INLINE:
+            return
         if len(self.open) > DEPTH:
             raise CorpusError(f"{self.name}: XML nested more than {DEPTH} levels deep", hint="is this a corpus?")
         self.open.append(_Element(tag, attributes))
 
     def end(self, tag: str) -> None:
         """An element closes, and becomes a field of the one around it."""
+        if tag in _INLINE:
+            return
         self.open[-2].fields.append((tag, self.open.pop().value()))
 
     def text(self, text: str) -> None:

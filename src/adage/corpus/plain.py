@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import groupby
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, groupby, islice
 from statistics import median
 from typing import NamedTuple
 
@@ -44,11 +44,23 @@ def read_plain(text: str) -> PlainFile:
         return PlainFile("glossary", table)
     if _are_verses(lines):
         return PlainFile("verses", _blocks(_stanza_breaks(lines), lambda line: line == "%"))
-    table = Table("", ["text"], named=False)
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            table.add(Row({"text": line}, f":{number}"))
-    return PlainFile("lines", table)
+    return PlainFile("lines", read_lines(lines))
+
+
+def read_lines(lines: Iterable[str], limit: int = 0) -> Table:
+    """A row for each line that is not blank, up to `limit`; of a numbered or bulleted list what stands above is none."""
+    filled = ((number, line.rstrip("\r\n")) for number, line in enumerate(lines, 1) if line.strip())
+    head = list(islice(filled, SAMPLE_LINES))
+    listed = [bool(_LISTED.match(line)) for _, line in head]
+    start = listed.index(True) if sum(listed) >= 0.8 * max(3, len(listed)) else 0
+    table = Table("", ["text"], named=False, preamble=[f":{number}" for number, _ in head[:start]])
+    for number, line in islice(chain(head[start:], filled), limit or None):
+        table.add(Row({"text": line}, f":{number}"))
+    return table
+
+
+SAMPLE_LINES = 200
+"""Lines that show whether a text is a numbered or bulleted list."""
 
 
 def _blocks(lines: list[str], separates: Callable[[str], bool]) -> Table:
@@ -89,7 +101,7 @@ def _are_verses(lines: list[str]) -> bool:
 
 STANZA = 8
 """Lines of a stanza; longer blocks are sections of a list."""
-_LISTED = regex.compile(r"\s*(?:\p{Nd}{1,5}\s*[.):、．-]|[-*•]\s)")
+_LISTED = regex.compile(r"\s*(?:[(\[]?\p{Nd}{1,5}\s*[.)\]:、．।॥-]|[①-⑳]|[-*•·‣▪–]\s)")
 
 
 _RULE = regex.compile(r"\s*\|?(?:\s*:?-{2,}:?\s*\|)+(?:\s*:?-{2,}:?\s*)?")
@@ -112,26 +124,34 @@ def _md_cells(line: str) -> list[str]:
     return [cell.strip().replace("\\|", "|") for cell in regex.split(r"(?<!\\)\|", line.strip().strip("|"))]
 
 
-GLOSSARY = (" – ", " — ", " - ", ": ", " = ", "：")
+_GLOSSARY = tuple(
+    regex.compile(rf"(?P<text>.+?){sign}(?P<explanation>.+)")
+    for sign in (" – ", " — ", " - ", ": ", " = ", "：", "\\s*[(（](?=[^()（）]+[)）][.。]?\\s*$)")
+)
+"""Forms of a line that explains its proverb: a sign between the two, or the explanation in brackets at the end."""
 
 
 def _glossary(lines: list[str]) -> Table | None:
     """Lines of `proverb – explanation`: nearly all have the sign, and what follows it is mostly the longer part."""
-    filled = [line for line in lines if line.strip()]
-    for sign in GLOSSARY:
-        pairs = [line.partition(sign)[::2] for line in filled if sign in line.strip()]
+    filled = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
+    for form in _GLOSSARY:
+        pairs = [match for _, line in filled if (match := form.fullmatch(line))]
         if len(pairs) < max(3, 0.95 * len(filled)):
             continue
-        lengths = [(len(left.split()), len(left), len(right)) for left, right in pairs]
-        if sum(1 for count, left, right in lengths if (count > 1 or left > 3) and right > 1.3 * left) >= 0.7 * len(
-            pairs
-        ):
-            table = Table("", ["text", "explanation"])
-            for number, line in enumerate(lines, 1):
-                if line.strip():
-                    left, _, right = line.partition(sign)
-                    table.add(Row({"text": left, "explanation": right}, f":{number}"))
-            return table
+        lengths = [(len(match["text"]), len(match["explanation"])) for match in pairs]
+        longer = sum(1 for match in pairs if len(match["text"]) > 3 and len(match["explanation"]) > len(match["text"]))
+        left, right = map(sum, zip(*lengths, strict=True))
+        if longer < 0.7 * len(pairs) or right < 1.25 * left:
+            continue
+        table = Table("", ["text", "explanation"])
+        for number, line in filled:
+            match = form.fullmatch(line)
+            cells = match.groupdict() if match else {"text": line, "explanation": ""}
+            explanation = cells["explanation"].rstrip()
+            if form is _GLOSSARY[-1]:
+                explanation = regex.sub(r"[)）][.。]?$", "", explanation)
+            table.add(Row({"text": cells["text"], "explanation": explanation}, f":{number}"))
+        return table
     return None
 
 

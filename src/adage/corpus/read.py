@@ -11,7 +11,7 @@ import msgspec
 import regex
 
 from adage.corpus.clean import Habits, clean_explanation, clean_text, fill, habits
-from adage.corpus.formats import Content, load
+from adage.corpus.formats import Content, Request, load
 from adage.corpus.judge import (
     Draft,
     Problem,
@@ -22,7 +22,17 @@ from adage.corpus.judge import (
     problems_of,
     rejection,
 )
-from adage.corpus.mapping import Mapping, check_named, is_own, kind_verdicts, looks_like_header, map_columns
+from adage.corpus.mapping import (
+    Mapping,
+    check_named,
+    fold,
+    is_own,
+    kind_verdicts,
+    looks_like_header,
+    map_columns,
+    name_rank,
+)
+from adage.corpus.relate import explain, spread
 from adage.corpus.source import source as find_source
 from adage.corpus.table import Row, Table, first, texts
 from adage.errors import CorpusError
@@ -92,7 +102,7 @@ def open_tables(path: Path, language: Language, options: ReadOptions) -> Mapped:
     def is_header(heads: list[str], body: list[list[str]]) -> bool:
         return not told.isdisjoint(heads) or looks_like_header(language, heads, body)
 
-    content = load(path, language, is_header, encoding=options.encoding, delimiter=options.delimiter)
+    content = load(path, Request(language, is_header, options.encoding, options.delimiter, options.limit))
     tables = [table for table in content.tables if table.rows]
     if options.table:
         named = [table for table in tables if options.table in {table.name, table.name.rsplit("/", 1)[-1]}]
@@ -109,7 +119,18 @@ def open_tables(path: Path, language: Language, options: ReadOptions) -> Mapped:
         chosen = [(table, found) for table, found in usable if found.by == "name"] or _alike(usable)
         chosen = [(table, _as_told(table, options, found)) for table, found in chosen]
     taken = {id(table) for table, _ in chosen}
-    return Mapped(content, chosen, [table for table in content.tables if id(table) not in taken and table.rows])
+    others = [table for table in content.tables if id(table) not in taken and table.rows]
+    related = [_related(table, found, others, language) for table, found in chosen]
+    used = {name for *_, name in related if name}
+    return Mapped(
+        content, [(table, found) for table, found, _ in related], [table for table in others if table.name not in used]
+    )
+
+
+def _related(table: Table, found: Mapping, others: list[Table], language: Language) -> tuple[Table, Mapping, str]:
+    """A table with one proverb a row and, where it has no explanations, those of the table named third."""
+    table = spread(table, found)
+    return (table, found, "") if found.explanations else explain(table, found, others, language)
 
 
 def _alike(usable: list[tuple[Table, Mapping]]) -> list[tuple[Table, Mapping]]:
@@ -256,13 +277,21 @@ def _set_aside(row: Row, reason: str, columns: _Columns) -> str:
     tongue = first(row.cells.get(columns.mapping.language, "")).strip()
     if row.damage:
         return f"damaged: {row.damage}"
-    if len(row.cells) > 1 and all(cell == column for column, cell in row.cells.items() if cell):
-        return "heading: the header again" if any(row.cells.values()) else reason
+    if len(row.cells) > 1 and any(row.cells.values()) and _is_header(row, columns.mapping):
+        return "heading: the header again"
     if columns.other_kinds.get(kind) and reason in {"", "heading"}:
         return f"not_a_proverb: {kind}"
     if not reason and tongue and is_own(tongue, columns.language) is False:
         return f"wrong_language: {tongue}"
     return reason
+
+
+def _is_header(row: Row, mapping: Mapping) -> bool:
+    """Whether a row repeats the names of the columns, or names the proverb and its explanation in another language."""
+    if all(cell == column for column, cell in row.cells.items() if cell):
+        return True
+    named = [("text", mapping.text), *(("explanation", column) for column in mapping.explanations)]
+    return len(named) > 1 and all(name_rank(role, fold(first(row.cells.get(name, "")))) > 1 for role, name in named)
 
 
 def _is_gloss(table: Table, column: str, language: Language) -> bool:
@@ -299,9 +328,13 @@ def _draft(row: Row, columns: _Columns) -> Draft:
         draft.gloss.append(cleaned.attribution)
     if cleaned.control:
         draft.flag("control_character")
-    if not draft.rejected and regex.search(r"\p{Latin}", draft.text) and "Latn" not in language.scripts:
+    if not draft.rejected and _LATIN.search(draft.text) and "Latn" not in language.scripts:
         draft.flag("foreign_letters")
     return draft
+
+
+_LATIN = regex.compile(r"\p{Latin}")
+_ANSWERS = regex.compile(r"[；;]\s*")
 
 
 def _raw_text(row: Row, mapping: Mapping) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
@@ -310,7 +343,7 @@ def _raw_text(row: Row, mapping: Mapping) -> tuple[str, tuple[str, ...], tuple[s
         offered = [first(row.cells.get(column, "")) for column in (mapping.text, *mapping.parallel)]
         filled = [text for text in offered if text.strip()]
         return (filled[0] if filled else ""), (), tuple(filled[1:])
-    answers = tuple(regex.split(r"[；;]\s*", first(row.cells.get(mapping.answer, "")).strip(" ；;")))
+    answers = tuple(_ANSWERS.split(first(row.cells.get(mapping.answer, "")).strip(" ；;")))
     text, others = fill(first(row.cells.get(mapping.question, "")), answers)
     return text, answers, others
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
@@ -54,8 +55,10 @@ PACKAGED = {
 class LocalModel:
     """A GGUF model: a name in `PACKAGED`, or the path of a file.
 
-    Nothing is loaded before the first call; models with the same file and settings are loaded once. Calls run one by
-    one and without reusing each other's prefix: a reply depends on its request alone, not on what was asked before it.
+    Nothing is loaded before the first call; models with the same file and settings are loaded once. With one slot,
+    calls run one by one and without reusing each other's prefix: a reply depends on its request alone, not on what was
+    asked before it. More slots answer that many requests together and reuse shared prefixes: about twice as fast on two
+    cores, but the last bits of the arithmetic, and so now and then a reply, depend on what was asked at the same time.
     A request carries the SHA-256 of the weights, so that a journal never answers for another model. llama.cpp also
     listens on a free loopback port; nobody is told of it.
     """
@@ -67,6 +70,7 @@ class LocalModel:
         model: str,
         context: int = 4096,
         threads: int | None = None,
+        slots: int = 1,
         temperature: float = 0.0,
         top_p: float = 1.0,
         max_tokens: int = 256,
@@ -77,6 +81,7 @@ class LocalModel:
         self._model = model
         self._context = context
         self._threads = threads or len(os.sched_getaffinity(0))
+        self._slots = slots
         self._sampling = Sampling(
             temperature=temperature, top_p=top_p, max_tokens=max_tokens, seed=seed, extra=extra or {}
         )
@@ -114,8 +119,8 @@ class LocalModel:
         """
         if self._engine is None:
             self.check()
-            self._engine = _Engine.shared(self._model, self._context, self._threads)
-        return await self._engine.run(_body(request))
+            self._engine = _Engine.shared(self._model, self._context, self._threads, self._slots)
+        return await self._engine.run(_body(request, reuse_prefix=self._slots > 1))
 
     async def close(self) -> None:
         """Let go of the weights; they leave memory when no other model uses them and the call that runs has ended."""
@@ -132,19 +137,20 @@ class LocalModel:
 
 
 class _Engine:
-    """One loaded model and the one thread that runs it."""
+    """One loaded model and the threads that wait for it, one for each slot."""
 
-    _loaded: ClassVar[dict[tuple[str, int, int], _Engine]] = {}
+    _loaded: ClassVar[dict[tuple[str, int, int, int], _Engine]] = {}
 
-    def __init__(self, model: str, context: int, threads: int) -> None:
-        self._settings = (model, context, threads)
+    def __init__(self, model: str, context: int, threads: int, slots: int) -> None:
+        self._settings = (model, context, threads, slots)
         self.users = 0
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="llama")
+        self._loading = Lock()
+        self._threads = ThreadPoolExecutor(slots, thread_name_prefix="llama")
 
     @classmethod
-    def shared(cls, model: str, context: int, threads: int) -> _Engine:
+    def shared(cls, model: str, context: int, threads: int, slots: int) -> _Engine:
         """The engine for these settings: the one that lives, or a new one. Each user releases it once."""
-        settings = (model, context, threads)
+        settings = (model, context, threads, slots)
         engine = cls._loaded.setdefault(settings, cls(*settings))
         engine.users += 1
         return engine
@@ -154,16 +160,18 @@ class _Engine:
         self.users -= 1
         if not self.users:
             del self._loaded[self._settings]
-            self._thread.submit(vars(self).pop, "_server", None)
-            self._thread.shutdown(wait=False)
+            self._threads.submit(vars(self).pop, "_server", None)
+            self._threads.shutdown(wait=False)
 
     async def run(self, body: dict[str, Any]) -> ChatReply:
         """Run one chat completion when its turn comes."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._complete, body)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._complete, body)
 
     def _complete(self, body: dict[str, Any]) -> ChatReply:
+        with self._loading:
+            server = self._server
         try:
-            answer = self._server.handle_chat_completions(body)
+            answer = server.handle_chat_completions(body)
         except ValueError as error:
             raise BadRequest(f"llama.cpp refused the request: {error}") from error
         except RuntimeError as error:
@@ -175,13 +183,13 @@ class _Engine:
 
     @cached_property
     def _server(self) -> Any:  # noqa: ANN401 -- xllamacpp has no types
-        model, context, threads = self._settings
+        model, context, threads, slots = self._settings
         path = weights_of(model)
         llama = load_engine("xllamacpp")
         params = llama.CommonParams()
         params.model.path = str(path)
-        params.n_ctx = context
-        params.n_parallel = 1  # results are bit-reproducible at one slot only
+        params.n_ctx = context * slots
+        params.n_parallel = slots
         params.cpuparams.n_threads = threads
         params.swa_full = True
         params.warmup = False
@@ -261,7 +269,7 @@ def _existing(model: str) -> Path:
     return path
 
 
-def _body(request: ChatRequest) -> dict[str, Any]:
+def _body(request: ChatRequest, *, reuse_prefix: bool) -> dict[str, Any]:
     body: dict[str, Any] = {
         "messages": [{"role": message.role, "content": message.content} for message in request.messages],
         "temperature": request.temperature,
@@ -270,7 +278,7 @@ def _body(request: ChatRequest) -> dict[str, Any]:
         "min_p": 0.0,
         "max_tokens": request.max_tokens,
         "seed": request.seed,
-        "cache_prompt": False,  # a reused prefix changes the last bits, hence replies, with the order of calls
+        "cache_prompt": reuse_prefix,
     }
     if request.schema is not None:
         body["grammar"] = _grammar(request.schema)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +17,14 @@ _EXHAUSTIVE = 3_000
 _SHORT = 10
 """Length in characters below which a replaced character is taken for another word."""
 _GRAM = 3
-_RIVALS = 3_000
+_SURE = 4
+"""N-grams of a key, its rarest, that are always looked up."""
+_RIVALS = 1_000
 """Keys met through the rarest n-grams of a key after which its less rare ones are not looked up."""
+_BUCKETS = 22
+"""Binary logarithm of the number of buckets that n-grams are hashed into, which bounds the memory of counting them."""
+_BLOCK = 1 << 22
+"""Meetings of keys that are held in memory at once."""
 
 
 def near_pairs(keys: Sequence[str], *, threshold: float = THRESHOLD) -> list[tuple[int, int, float]]:
@@ -45,8 +50,6 @@ def near_pairs(keys: Sequence[str], *, threshold: float = THRESHOLD) -> list[tup
     ordered = [keys[i] for i in by_length]
     found = []
     for place, rivals in _candidates(ordered, threshold):
-        if not len(rivals):
-            continue
         a, others = ordered[place], [ordered[rival] for rival in rivals]
         scores = cdist([a], others, scorer=Indel.normalized_similarity, score_cutoff=threshold - 1e-6)[0]
         for hit in np.flatnonzero(scores):
@@ -63,53 +66,97 @@ def _same_words(a: str, b: str) -> bool:
     return min(len(a), len(b)) >= _SHORT or Indel.distance(a, b) == abs(len(a) - len(b))
 
 
-def _candidates(keys: Sequence[str], threshold: float) -> Iterator[tuple[int, NDArray[np.int32]]]:
-    """For each of the keys, sorted by length, the later ones that it may be near to."""
+def _candidates(keys: Sequence[str], threshold: float) -> Iterator[tuple[int, list[int]]]:
+    """For each of the keys, sorted by length, the later ones that it may be near to, if there are any."""
     n_keys = len(keys)
     lengths = np.array([len(key) for key in keys])
     # Even with all of the shorter key shared, 2·min / (min + max) must reach the threshold.
     ends = np.searchsorted(lengths, lengths * (2 - threshold) / threshold + 1e-9, side="right")
     if n_keys <= _EXHAUSTIVE:
-        for i in range(n_keys - 1):
-            yield i, np.arange(i + 1, ends[i], dtype=np.int32)
+        yield from ((i, list(range(i + 1, ends[i]))) for i in range(n_keys - 1) if ends[i] > i + 1)
         return
-    chosen = _rare_grams(keys, threshold)
-    members: dict[str, list[int]] = {}
-    for i, grams in enumerate(chosen):
-        for gram in grams:
-            members.setdefault(gram, []).append(i)
-    postings = {gram: np.array(found, dtype=np.int32) for gram, found in members.items()}
-    for i, grams in enumerate(chosen):
-        later: list[NDArray[np.int32]] = []
-        for gram in grams:
-            if len(later) > _GRAM and sum(map(len, later)) > _RIVALS:
-                break
-            found = postings[gram]
-            later.append(found[slice(*np.searchsorted(found, (i + 1, ends[i])))])
-        if later:
-            met = np.sort(np.concatenate(later))
-            # Keys that are near share several rare n-grams; one alone is mostly a common word.
-            again = met[1:][met[1:] == met[:-1]] if len(later) > _GRAM else met
-            yield i, np.unique(again)
+    owners, grams = _rare_grams(keys, lengths, threshold)
+    order = np.argsort(grams, kind="stable")
+    postings = owners[order]
+    # In `met` a gram's keys stand together, ascending, so that one search finds where those near enough in length end.
+    met = grams[order] * n_keys + postings
+    starts = np.empty(len(order), dtype=np.int64)
+    starts[order] = np.arange(1, len(order) + 1)
+    counts = np.searchsorted(met, grams * n_keys + ends[owners]) - starts
+    counts[~_looked_up(owners, counts)] = 0
+    # Keys that are near share several rare n-grams; one alone is mostly a common word.
+    needed = np.where(np.bincount(owners, minlength=n_keys) >= _SURE, 2, 1)
+    for block in _blocks(np.bincount(owners, weights=counts, minlength=n_keys).astype(np.int64)):
+        mine = slice(*np.searchsorted(owners, (block.start, block.stop)))
+        left = np.repeat(owners[mine], counts[mine])
+        run_ends = np.cumsum(counts[mine])
+        offsets = np.arange(len(left)) - np.repeat(run_ends - counts[mine], counts[mine])
+        right = postings[np.repeat(starts[mine], counts[mine]) + offsets]
+        pairs = np.sort(left * n_keys + right)
+        runs = np.flatnonzero(np.diff(pairs, prepend=-1))
+        times = np.diff(runs, append=len(pairs))
+        left, right = np.divmod(pairs[runs[times >= needed[pairs[runs] // n_keys]]], n_keys)
+        bounds = np.flatnonzero(np.diff(left, prepend=-1, append=-1))
+        for start, stop in pairwise(bounds.tolist()):
+            yield int(left[start]), right[start:stop].tolist()
 
 
-def _rare_grams(keys: Sequence[str], threshold: float) -> list[list[str]]:
-    """The rarest n-grams of each key that another key has too.
+def _looked_up(owners: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Of each key's n-grams, rarest first, which are looked up: some for sure, more while they meet few other keys."""
+    before = np.cumsum(counts) - counts
+    first = np.flatnonzero(np.diff(owners, prepend=-1))
+    key_of = np.cumsum(np.diff(owners, prepend=-1) != 0) - 1
+    rank = np.arange(len(owners)) - first[key_of]
+    looked: NDArray[np.bool_] = (rank < _SURE) | (before - before[first][key_of] <= _RIVALS)
+    return looked
+
+
+def _blocks(sizes: NDArray[np.int64]) -> Iterator[range]:
+    """Consecutive ranges whose sizes sum to about `_BLOCK`."""
+    numbers = np.cumsum(sizes) // _BLOCK
+    bounds = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(sizes)]
+    yield from (range(start, stop) for start, stop in pairwise(bounds))
+
+
+def _rare_grams(
+    keys: Sequence[str], lengths: NDArray[np.int64], threshold: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rarest n-grams of each key that another key has too, as (key, n-gram), by key and rarity.
 
     They are so many that two survive three misspelled characters, which destroy `_GRAM` n-grams each, or a word
     replaced by another that is as long as `threshold` allows. The n-grams of a misspelling are mostly unique: these do
-    not count.
+    not count. N-grams are hashed; where two share a bucket they are one, which costs a comparison and loses nothing.
     """
-    # The ends are padded, so that a key has as many n-grams as characters and short ones have some.
-    grams = [list(dict.fromkeys(_padded_grams(key))) for key in keys]
-    counts = Counter(chain.from_iterable(grams))
+    step = 1 << 14
+    batches = range(0, len(keys), step)
+    hashed = [_hashed_grams(keys[start : start + step], lengths[start : start + step]) for start in batches]
+    usage = np.zeros(1 << _BUCKETS, dtype=np.int64)
+    for _, grams in hashed:
+        usage += np.bincount(grams, minlength=len(usage))
+    most = np.maximum(3 * _GRAM, ((1 - threshold) * lengths).astype(np.int64) + _GRAM) + 2
     chosen = []
-    for key, own in zip(keys, grams, strict=True):
-        shared = sorted((gram for gram in own if counts[gram] > 1), key=lambda gram: (counts[gram], gram))
-        chosen.append(shared[: max(3 * _GRAM, int((1 - threshold) * len(key)) + _GRAM) + 2])
-    return chosen
+    for start, (owners, grams) in zip(batches, hashed, strict=True):
+        order = np.lexsort((grams, usage[grams], owners))
+        order = order[usage[grams[order]] > 1]
+        first = np.searchsorted(owners[order], owners[order])
+        order = order[np.arange(len(order)) - first < most[start + owners[order]]]
+        chosen.append((owners[order].astype(np.int64) + start, grams[order].astype(np.int64)))
+    return np.concatenate([owners for owners, _ in chosen]), np.concatenate([grams for _, grams in chosen])
 
 
-def _padded_grams(key: str) -> Iterator[str]:
-    padded = f"\x02{key}\x03"
-    return (padded[start : start + _GRAM] for start in range(len(padded) - _GRAM + 1))
+def _hashed_grams(keys: Sequence[str], lengths: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Distinct n-grams of each key as (place of the key, bucket), in order of both.
+
+    The ends are padded, so that a key has as many n-grams as characters and short ones have some.
+    """
+    text = "".join(f"\x02{key}\x03" for key in keys)
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(np.uint64)
+    # Fibonacci hashing: three code points of 21 bits, times 2^64 over the golden ratio, of which the top bits are kept.
+    packed = (codes[:-2] << np.uint64(42)) | (codes[1:-1] << np.uint64(21)) | codes[2:]
+    buckets = (packed * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - _BUCKETS)
+    own = np.repeat(np.arange(len(keys), dtype=np.uint64), lengths + 2)
+    inside = own[:-2] == own[2:]
+    distinct = np.sort((own[:-2][inside] << np.uint64(_BUCKETS)) | buckets[inside])
+    distinct = distinct[np.diff(distinct, prepend=np.uint64(1 << 63)) != 0]
+    owners, grams = np.divmod(distinct, np.uint64(1 << _BUCKETS))
+    return owners.astype(np.int32), grams.astype(np.int32)

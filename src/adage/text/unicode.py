@@ -5,6 +5,7 @@ Neither is NFKC of the other: compatibility folding would turn ﷺ into four wor
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import lru_cache
 
@@ -16,7 +17,8 @@ from adage.text.scripts import letters
 
 __all__ = ["isolate", "key", "letters", "neutralise", "normal", "show"]
 
-_SPACE = regex.compile(r"\s+")
+# Every run of white space but a single plain space, which is most of them and needs no replacing.
+_SPACE = regex.compile(r"[^\S ]\s*| \s+")
 _JOINERS = regex.compile(r"[\u200C\u200D]")
 # What has no business in running text: controls, lone surrogates, noncharacters, BOM, soft hyphen, zero-width space,
 # word joiners, bidi marks, embeddings and isolates, interlinear annotation. (Format characters that show, such as the
@@ -29,7 +31,8 @@ _C1 = regex.compile(r"[\x80-\x9F]")
 _LATIN_ONLY = regex.compile(r"[\p{Latin}\P{L}]*")
 _APOSTROPHE = regex.compile(r"(?<=[\p{L}\p{M}])['’‘ʼʻ`´׳՚＇](?=\p{L})")
 _MARK_AFTER_SPACE = regex.compile(r" +(?=\p{M})")
-_NOT_COMPARED = regex.compile(r"[\p{P}\p{S}\p{Z}\p{C}]+")
+_NOT_COMPARED = regex.compile(r"[^\p{L}\p{M}\p{N}]+")
+_DIGIT = re.compile(r"\d")
 _FORMULA = regex.compile(r"\s*[=+\-@＝＋－＠|%]|[\t\r\n]")
 
 
@@ -46,20 +49,23 @@ def show(text: str, *, joiners: bool) -> str:
     >>> show(" Ali\x92nin\u00a0evi\n", joiners=False)
     'Ali’nin evi'
     """
-    latin = _LATIN_ONLY.fullmatch(text) is not None
-    text = _C1.sub(lambda char: _windows_1252(char.group(), letters_too=latin), text)
+    if _C1.search(text):
+        latin = _LATIN_ONLY.fullmatch(text) is not None
+        text = _C1.sub(lambda char: _windows_1252(char.group(), letters_too=latin), text)
     text = _STRAY.sub("", _SPACE.sub(" ", text))
     if not joiners:
         text = _JOINERS.sub("", text)
     return unicodedata.normalize("NFC", _SPACE.sub(" ", text).strip(" \u200c"))
 
 
+@lru_cache(maxsize=1 << 17)
 def key(text: str, language: Language) -> str:
     """Text for finding duplicates: two spellings of one proverb have the same key. Idempotent.
 
     In this order: NFKC; the pack's `key.case`, case folding, digits of any script as 0-9; `key.strip`; `key.letters`;
     `key.fold`; apostrophes inside words out; punctuation, symbols and controls → space; runs of spaces → one, or none
     where `spaces_matter` is false. It is repeated until nothing changes, as removing one sign can join two others.
+    The last results are remembered: merging, grouping and judging ask for the same keys.
 
     Raises:
         LanguageError: The pack's folds never settle (`a` → `aa`).
@@ -85,7 +91,8 @@ def normal(text: str, language: Language) -> str:
     for old, new in language.key.case.items():
         text = text.replace(old, new)
     text = unicodedata.normalize("NFKC", text.casefold())
-    text = "".join(_digit(char) for char in text) if not text.isascii() else text
+    if not text.isascii():
+        text = _DIGIT.sub(_ascii_digit, text)
     return _strip(language).sub("", text)
 
 
@@ -104,7 +111,9 @@ def neutralise(text: str) -> str:
 
 
 def _key_once(text: str, language: Language) -> str:
-    text = normal(text, language).translate(_letters(language))
+    text = normal(text, language)
+    if language.key.letters:
+        text = text.translate(_letters(language))
     for old, new in language.key.fold.items():
         text = text.replace(old, new)
     text = _NOT_COMPARED.sub(" ", _APOSTROPHE.sub("", text)).strip()
@@ -125,9 +134,8 @@ def _letters(language: Language) -> dict[int, int]:
     return table
 
 
-def _digit(char: str) -> str:
-    value = unicodedata.decimal(char, None)
-    return char if value is None else str(value)
+def _ascii_digit(match: re.Match[str]) -> str:
+    return str(unicodedata.decimal(match.group()))
 
 
 def _windows_1252(char: str, *, letters_too: bool) -> str:
