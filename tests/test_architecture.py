@@ -17,8 +17,8 @@ SRC = Path(__file__).parents[1] / "src" / "adage"
 FILES = sorted(SRC.rglob("*.py"))
 ORDER = (
     "errors", "records", "text.scripts", "language", "text", "recipe", "models.base", "models.parse", "models.ask",
-    "store", "models", "corpus", "stage", "stages", "analysis", "cast", "engine", "pipeline", "export", "build", "plan",
-    "story", "demo", "scaffold", "terminal", "cli",
+    "store", "models", "corpus", "stage", "stages", "analysis", "cast", "engine", "pipeline", "export", "builder",
+    "planner", "story", "showcase", "scaffold", "api", "terminal", "cli",
 )  # fmt: skip
 """Parts of the package, each of which imports earlier ones only; the longest name that fits a module counts."""
 
@@ -118,7 +118,7 @@ def docstrings(tree: ast.AST) -> set[int]:
 ORDINARY = {"as", "en", "id", "is", "it", "no", "or", "to", "english"}
 """English is the language of prompts, labels and messages; the others are ordinary words."""
 ALLOWED = {
-    ("demo", "ja"), ("demo", "ar"), ("demo", "am"),  # the samples that the demo builds
+    ("showcase", "ja"), ("showcase", "ar"), ("showcase", "am"),  # the samples that the demo builds
     ("text.segment", "ja"),  # the name of an extra
     ("text.scripts", "thai"),  # a script
 }  # fmt: skip

@@ -167,7 +167,9 @@ def test_init_writes_a_recipe_that_loads(tmp_path: Path) -> None:
     assert adage("init", tmp_path / "new", "--language", "ja").returncode == 0
     assert adage("build", tmp_path / "new", "--dry-run").returncode == 0
     own = tmp_path / "mine.csv"
-    own.write_text("المثل,الشرح\nالصبر مفتاح الفرج,من ينتظر ينل ما يريد\nمن جد وجد,المجتهد يصل إلى غايته\n", encoding="utf-8")
+    own.write_text(
+        "المثل,الشرح\nالصبر مفتاح الفرج,من ينتظر ينل ما يريد\nمن جد وجد,المجتهد يصل إلى غايته\n", encoding="utf-8"
+    )
     assert adage("init", tmp_path / "arabic", "--language", "ar", "--corpus", own).returncode == 0
     recipe = YAML(typ="safe").load((tmp_path / "arabic" / "recipe.yaml").read_text(encoding="utf-8"))
     assert recipe["corpus"]["text"] == "المثل"
@@ -221,7 +223,9 @@ def test_all_faults_of_a_recipe_are_told_at_once(space: Workspace) -> None:
 
 def test_a_line_of_a_hand_file_that_does_not_fit_is_named(space: Workspace) -> None:
     """File, line, value and what was expected."""
-    (space.folder / "themes.jsonl").write_text('{"proverb": "The fox", "theme": "guile"}\n{"proverb": 3}\n', encoding="utf-8")
+    (space.folder / "themes.jsonl").write_text(
+        '{"proverb": "The fox", "theme": "guile"}\n{"proverb": 3}\n', encoding="utf-8"
+    )
     edit(space, cluster={"themes": "themes.jsonl"})
     refused(adage("build", space.folder), "themes.jsonl:2", "proverb, theme, by", '{"proverb": 3}')
 
@@ -287,7 +291,9 @@ def test_a_full_disk_stops_the_build_and_keeps_what_is_done(tmp_path: Path, serv
         pytest.skip("mounting a small disk needs root")
     disk = tmp_path / "disk"
     disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)], capture_output=True, check=False)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)], capture_output=True, check=False
+    )
     if mounted.returncode:
         pytest.skip("this machine does not let us mount a small disk")
     try:
@@ -311,7 +317,10 @@ def test_a_missing_extra_is_named(space: Workspace) -> None:
     recipe = YAML(typ="safe").load(space.recipe_file.read_text(encoding="utf-8"))
     recipe["models"]["writer"] = {"kind": "local", "model": "gemma3-270m"}
     space.write_recipe(recipe)
-    hide = "import importlib.util as u; f = u.find_spec; u.find_spec = lambda n, *a: None if n == 'xllamacpp' else f(n, *a)"
+    hide = (
+        "import importlib.util as u; f = u.find_spec; "
+        "u.find_spec = lambda name, *rest: None if name == 'xllamacpp' else f(name, *rest)"
+    )
     command = [sys.executable, "-c", f"{hide}\nfrom adage.cli import main; main()", "build", str(space.folder)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     refused(result, "xllamacpp", "adage[local]")

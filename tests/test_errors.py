@@ -27,7 +27,7 @@ def test_exit_codes():
 def test_only_errors_of_one_request_end_a_row_alone():
     """An endpoint that is down, or refuses the key, stops the build; a bad reply ends its row."""
     rows_only = {kind.__name__ for kind in KINDS if not kind.fatal}
-    assert rows_only == {"ModelError", "BadRequest", "EndpointBusy", "BadReply", "UnparsableReply"}
+    assert rows_only == {"ModelError", "BadRequest", "EndpointBusy", "BadReply", "UnparsableReply", "CallOwed"}
     assert {kind.__name__ for kind in KINDS if kind.retryable} == {"EndpointBusy", "BadReply"}
     assert all(issubclass(getattr(errors, name), ModelError) for name in rows_only)
 

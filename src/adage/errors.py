@@ -83,6 +83,8 @@ class ModelError(AdageError):
     fatal = False
     http_status: int | None = None
     """HTTP status that the endpoint answered with, where there was one."""
+    status = "http_error"
+    """How the question counts in a stage's account of its calls."""
 
 
 class EndpointUnreachable(ModelError):
@@ -126,6 +128,10 @@ class UnparsableReply(ModelError):
         super().__init__(message, hint=hint)
         self.reply = reply
         self.status = status
+
+
+class CallOwed(ModelError):
+    """The call is left to an offline batch; its row waits for the answer."""
 
 
 class LimitReached(AdageError):

@@ -85,7 +85,7 @@ def stages(recipe: Recipe, cast: Cast, by_hand: ByHand, *, recalibrate: bool = F
             model=cast.generator,
             hand=by_hand.scenarios,
             unit=unit,
-            word=words[0] if words else "",
+            word=recipe.unit.word or language.words.name,
             language=language,
         ),
         Filter(
@@ -108,9 +108,31 @@ def stages(recipe: Recipe, cast: Cast, by_hand: ByHand, *, recalibrate: bool = F
             language=language.code,
             seed=recipe.seed,
         ),
-        Validate(recipe.validate_, judges=cast.judges, unit=unit, language=language.name, seed=recipe.seed),
+        Validate(
+            recipe.validate_,
+            notes=family_notes(recipe),
+            judges=cast.judges,
+            unit=unit,
+            language=language.name,
+            seed=recipe.seed,
+        ),
         Curate(audit=recipe.audit, verdicts=by_hand.item_verdicts, seed=recipe.seed),
     ]
+
+
+def family_notes(recipe: Recipe) -> list[str]:
+    """Judges that may not be independent: of the generator's family, of one another's, or of none stated."""
+    judges = {name: recipe.models[name].family for name in recipe.roles.judges}
+    notes = []
+    if recipe.roles.generator:
+        own = recipe.models[recipe.roles.generator].family
+        kin = [name for name, family in judges.items() if family and family == own]
+        if kin:
+            notes.append(f"{', '.join(kin)} judges what its own model family ({own}) wrote")
+    stated = [family for family in judges.values() if family]
+    if len(set(stated)) < len(stated):
+        notes.append("judges share a model family: their errors may agree")
+    return notes
 
 
 def _require_means(recipe: Recipe) -> None:

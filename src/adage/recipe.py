@@ -327,7 +327,7 @@ class Budget(Part):
 
 
 class Recipe(Part):
-    """A whole recipe; `base` is the folder that relative paths refer to."""
+    """A whole recipe; paths are absolute once it is loaded."""
 
     version: Literal[1]
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
@@ -414,13 +414,18 @@ _PATH_FIELDS = (
 )
 
 
+def recipe_file(path: Path) -> Path:
+    """The recipe that a path means: itself, or `recipe.yaml` in a folder."""
+    return path / "recipe.yaml" if path.is_dir() else path
+
+
 def load_recipe(path: Path) -> Recipe:
     """Read and validate a recipe file.
 
     Raises:
         RecipeError: with every fault, its path in the recipe and its line in the file.
     """
-    file = path / "recipe.yaml" if path.is_dir() else path
+    file = recipe_file(path)
     try:
         text = file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from importlib.resources import files
 from pathlib import Path
@@ -9,9 +10,9 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 
 from adage.corpus.read import read
-from adage.demo import shared_folder
 from adage.errors import RecipeError
 from adage.language import load
+from adage.showcase import shared_folder
 from adage.store.files import write_atomic
 
 _EXAMPLE = """\
@@ -42,8 +43,13 @@ def scaffold(folder: Path, language: str, corpus: Path | None = None) -> list[Pa
         written.append(target)
         name = target.name
     else:
-        name = str(corpus.absolute()) if folder.absolute() not in corpus.absolute().parents else corpus.name
-    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)  # noqa: S701 - YAML, not HTML
+        name = os.path.relpath(corpus, folder)
+    environment = Environment(
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # noqa: S701 - YAML, not HTML
+    )
     template = environment.from_string(files("adage").joinpath("recipe.yaml.j2").read_text("utf-8"))
     text = template.render(language=pack, corpus=name, reading=reading, canary=uuid.uuid4())
     write_atomic(recipe, text.encode())

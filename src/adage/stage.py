@@ -71,6 +71,8 @@ class Stage(ABC, Generic[I, S, C, O]):
     """The paper's stage, with a letter where ours takes it in two steps: `1`, `2a`, `2b` …"""
     version: ClassVar[int]
     """Raised with every change of the code that may change an output."""
+    plannable: ClassVar[bool] = False
+    """Whether `prepare` is cheap and needs no encoder, so that a plan may run it to count calls exactly."""
     reply_tokens: ClassVar[int] = 0
     """Tokens to expect of one reply of the stage's model, for plans."""
     row: type[I]
@@ -91,6 +93,10 @@ class Stage(ABC, Generic[I, S, C, O]):
 
     def requests(self, row: I, context: C, attempt: int) -> Sequence[ChatRequest]:  # noqa: ARG002
         """The first model calls that `apply` will make for this row; pure. Used to announce and plan calls."""
+        return ()
+
+    def remarks(self, context: C) -> Sequence[str]:  # noqa: ARG002 - most stages have nothing to say
+        """What a person should know of the whole, beyond the counts: warnings and figures, a sentence each."""
         return ()
 
     def estimate(self, n_rows: int) -> Estimate:

@@ -8,11 +8,12 @@ from typing import Any
 
 import msgspec
 
+from adage.builder import stores_of
 from adage.cast import assemble, language_of
 from adage.errors import StoreError
 from adage.models.base import Message
 from adage.pipeline import read_by_hand, stages
-from adage.recipe import Recipe
+from adage.recipe import load_recipe
 from adage.records import Item, Record
 from adage.store.run import DROPPED, FAILED, KEPT, PROBES, Broken, Gone, Run
 
@@ -71,14 +72,15 @@ def _speaks_of(row: dict[str, Any], name: str) -> bool:
     return any(value.startswith(name) for value in named if isinstance(value, str))
 
 
-async def prompt_of(run: Run, recipe: Recipe, folder: Path, stage: str, name: str | None) -> Sequence[Message]:
+async def prompt_of(run: Run, path: Path, stage: str, name: str | None) -> Sequence[Message]:
     """The exact messages that a stage sends for a record (the first that has a request, without a name).
 
     Raises:
         StoreError: the stage asks no model, has no such row, or its input is not there yet.
     """
+    recipe = load_recipe(path)
     by_hand = read_by_hand(recipe, language_of(recipe))
-    cast = assemble(recipe, folder / ".adage", replay=True)
+    cast = assemble(recipe, stores_of(path), replay=True)
     try:
         chain = stages(recipe, cast, by_hand)
         place = next((i for i, candidate in enumerate(chain) if candidate.name == stage), 0)

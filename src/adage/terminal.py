@@ -12,10 +12,11 @@ from rich.text import Text
 
 from adage.analysis.controls import Control
 from adage.analysis.judges import JudgeRates
-from adage.demo import DemoResult
 from adage.engine.run import AnyStage
-from adage.plan import StagePlan
+from adage.models.base import Message
+from adage.planner import StagePlan
 from adage.records import Item
+from adage.showcase import DemoResult
 from adage.stage import Dropped, Failed, Outcome
 from adage.store.recorded import Usage
 from adage.store.run import StageState
@@ -37,8 +38,11 @@ class Reporter:
         self._task: TaskID | None = None
         self._done = self._dropped = self._failed = self._total = 0
         self._said = 0.0
-        self.usage: UsageOf | None = None
-        """Gives the calls and tokens spent so far, once the models are known."""
+        self._usage: UsageOf | None = None
+
+    def begins(self, usage: UsageOf) -> None:
+        """Take what tells the calls and tokens spent so far."""
+        self._usage = usage
 
     def starts(self, stage: AnyStage, rows: int, changes: list[str], calls: int | None) -> None:
         """Announce a stage: what changed, and how many model calls it will make."""
@@ -82,12 +86,14 @@ class Reporter:
             self._bar.stop()
             self._bar = self._task = None
         if not self._quiet:
-            self._console.print(Text(account(state) + ("" if fresh else "  (up to date)")))
+            self._console.print(Text(account(state) + ("" if fresh else "  (up to date)")), soft_wrap=True)
+            for remark in state.remarks if fresh else ():
+                self._console.print(Text(f"  {remark}", style="dim"), soft_wrap=True)
 
     def _spent(self) -> str:
-        if self.usage is None:
+        if self._usage is None:
             return ""
-        usage = self.usage()
+        usage = self._usage()
         return f"{usage.calls} calls, {usage.prompt_tokens + usage.completion_tokens} tokens"
 
 
@@ -118,6 +124,21 @@ def funnel(states: Sequence[StageState]) -> Table:
         numbers = (counts.rows_in, counts.kept, counts.dropped, counts.failed, counts.made)
         table.add_row(state.stage, *(str(n) for n in numbers), Text(reasons))
     return table
+
+
+def print_status(console: Console, states: Sequence[StageState]) -> None:
+    """The funnel, and what each stage remarked on."""
+    console.print(funnel(states))
+    for state in states:
+        for remark in state.remarks:
+            console.print(Text(f"{state.stage}: {remark}"), soft_wrap=True)
+
+
+def print_messages(console: Console, messages: Sequence[Message]) -> None:
+    """A prompt, message by message."""
+    for message in messages:
+        console.print(Text(f"── {message.role} ──", style="bold"))
+        console.print(Text(message.content), soft_wrap=True)
 
 
 def plan_table(plans: Sequence[StagePlan]) -> Table:
@@ -177,7 +198,8 @@ def print_story(console: Console, found: Sequence[Appearance]) -> None:
             verdict = {True: "pass", False: "FAIL", None: "undecided"}[check.get("passed")]
             score = "" if check.get("score") is None else f" {check['score']}"
             line = Text(f"  {verdict:9} {check['name']}{score} ")
-            line.append(isolate(check.get("evidence", "")))
+            if evidence := check.get("evidence"):
+                line.append(isolate(evidence))
             line.append(f" ({check.get('by', 'adage')})", style="dim")
             console.print(line)
         if seen.evidence:

@@ -102,6 +102,7 @@ YORUBA = [
     },
     {"owe": "Ilé là ń wò kí a tó sọmọ lórúkọ", "english": "We look at the house before we name the child"},
 ]
+BURMESE = ["ရေစီးကောင်းတုန်း ရေခပ်", "ကျွဲပါးစောင်းတီး", "ဆင်ပြောင်ကြီး အမြီးကျမှတစ်"]
 NEPALI = [
     ["अचानोको पीर खुकुरीले जान्दैन", "दुःख पाउनेको पीडा दुःख दिनेले बुझ्दैन भन्ने हो"],
     ["हुने बिरुवाको चिल्लो पात", "भविष्यमा राम्रो हुने कुराको लक्षण पहिले नै देखिन्छ"],
@@ -613,14 +614,73 @@ KINDS = {
         "Was man neu beginnt, fällt",
         "csv",
     ),
+    "Swahili table explained in German": Kind(
+        "sw",
+        "methali.csv",
+        lines(
+            "methali,maana",
+            "Haraka haraka haina baraka,Wer sich zu sehr beeilt der erreicht am Ende weniger als die anderen",
+            "Mgeni njoo mwenyeji apone,Ein Gast bringt dem Haus Segen und alle haben etwas davon",
+            "Haba na haba hujaza kibaba,Viele kleine Dinge ergeben nach und nach etwas Großes",
+            "Asiyesikia la mkuu huvunjika guu,Wer nicht auf die Älteren hört wird später Schaden nehmen",
+        ),
+        4,
+        0,
+        "Haraka haraka haina baraka",
+    ),
+    "Ukrainian table explained in Russian": Kind(
+        "uk",
+        "prysliv.csv",
+        lines(
+            "text,explanation",
+            "Без труда нема плода,Чтобы чего-нибудь достичь нужно много и упорно работать каждый день",
+            "Хто рано встає тому Бог дає,Тот кто начинает работу рано успевает сделать больше остальных людей",
+            "Гість першого дня золото,Сначала гостю очень рады но потом он становится обузой для хозяев",
+        ),
+        3,
+        0,
+        "Без труда нема плода",
+    ),
+    "Burmese lists of one JSON file joined by id": Kind(
+        "my",
+        "sagabon.json",
+        json.dumps(
+            {
+                "proverbs": [{"proverb_id": n, "proverb": text} for n, text in enumerate(BURMESE, 1)],
+                "meanings": [
+                    {"proverb_id": n, "meaning": f"{text} ဆိုသည်မှာ သတိထားရန် ဖြစ်သည်"}
+                    for n, text in ((2, "ကျွဲပါးစောင်းတီး"), (1, "ရေစီးကောင်းတုန်း"))
+                ],
+            }
+        ).encode(),
+        3,
+        2,
+        BURMESE[0],
+    ),
+    "English lists under topics in records": Kind(
+        "en",
+        "topics.json",
+        json.dumps(
+            [
+                {
+                    "topic": "time",
+                    "proverbs": ["Time and tide wait for no man", "Better late than never", "Time flies fast"],
+                },
+                {"topic": "work", "proverbs": ["Many hands make light work", "No pain no gain at all"]},
+            ]
+        ).encode(),
+        5,
+        0,
+        "Time and tide wait for no man",
+    ),
     "Malay array in PHP": Kind(
         "ms",
         "data.php",
         lines(
             "<?php",
             "return [",
-            "  ['peribahasa' => 'Bagai aur dengan tebing', 'maksud' => 'Saling tolong menolong antara satu sama lain'],",
-            "  ['peribahasa' => 'Seperti katak di bawah tempurung', 'maksud' => 'Orang yang sempit fikiran dan cetek pengetahuan'],",
+            "  ['peribahasa' => 'Bagai aur dengan tebing', 'maksud' => 'Saling tolong menolong sesama jiran'],",
+            "  ['peribahasa' => 'Seperti katak di bawah tempurung', 'maksud' => 'Orang yang cetek pengetahuan'],",
             "];",
         ),
         2,

@@ -16,7 +16,8 @@ from adage.errors import (
     RecipeError,
     RequestRejected,
 )
-from adage.models.endpoint import Endpoint, Limiter, failure_of
+from adage.models.endpoint import Endpoint, failure_of
+from adage.models.limits import Limiter
 from endpoint import FakeEndpoint, answer, cut, reset, stall, status
 
 BODY = {"model": "fake", "messages": [{"role": "user", "content": "Hm?"}]}
@@ -224,9 +225,9 @@ async def test_concurrency_is_bounded_and_backs_off(server):
         assert server.peak == 8
         server.faults.extend([status(429)] * 8)
         await asyncio.gather(*(client.post() for _ in range(8)))
-        assert 4.0 <= client.endpoint.limiter.limit < 6.0
+        assert 4.0 <= client.endpoint.limits.gate.limit < 6.0
         await asyncio.gather(*(client.post() for _ in range(60)))
-        assert client.endpoint.limiter.limit == 8.0
+        assert client.endpoint.limits.gate.limit == 8.0
 
 
 async def test_the_limiter_never_loses_a_slot():
@@ -310,5 +311,5 @@ async def test_a_bug_in_the_reader_is_not_a_model_error(server):
     async with Client(server.url) as client:
         with pytest.raises(ZeroDivisionError):
             await client.endpoint.post("chat/completions", BODY, lambda _: 1 // 0)
-    assert client.endpoint.limiter.in_flight == 0
+    assert client.endpoint.limits.gate.in_flight == 0
     assert not issubclass(ZeroDivisionError, ModelError)

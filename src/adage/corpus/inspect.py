@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
+from rich.cells import cell_len, set_cell_size
 from rich.console import Group, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
@@ -24,6 +25,8 @@ DAMAGED_SHARE = 0.05
 """Share of damaged rows from which a corpus is called damaged."""
 SAMPLES = 3
 """How many good rows are shown."""
+LINE = 92
+"""Terminal cells that a sample's line takes at most."""
 
 Verdict = Literal["ready", "needs mapping", "damaged"]
 
@@ -100,12 +103,12 @@ def _inspection(path: Path, reading: Reading, language: Language, found: Source)
             (
                 "merged_by_spaces",
                 merged.by_spaces,
-                "merged though their spaces differ: check that they are one proverb",
+                "only spaces differ: one proverb?",
             ),
             (
                 "merged_by_marks",
                 merged.by_marks,
-                "merged though their vowel or tone marks differ: check that they are one proverb",
+                "only vowel or tone marks differ: one proverb?",
             ),
         )
         if pairs
@@ -168,27 +171,45 @@ def _page(seen: Inspection) -> Iterator[RenderableType]:
     for name, value in _facts(seen):
         facts.add_row(Text(f"  {name}", style="dim"), Text(value))
     yield facts
-    for row in seen.samples:
-        yield Text.assemble(("  • ", "dim"), isolate(row.text), ("  " + isolate(_short(row.explanations)), "dim"))
+    yield _lines(("  •", "dim"), [_sample(row) for row in seen.samples])
     if seen.problems:
-        table = Grid(box=None, padding=(0, 2), title_justify="left")
-        for heading in ("problem", "rows", "where", ""):
-            table.add_column(heading, style="dim" if heading in {"where", ""} else "", overflow="fold")
-        for problem in seen.problems:
-            where = ", ".join(isolate(place) for place in problem.places[:3]) + (" …" if problem.count > 3 else "")
-            table.add_row(Text(problem.kind), Text(str(problem.count)), Text(where), Text(problem.note))
-        yield table
-    for warning in seen.warnings:
-        yield Text.assemble(("  ! ", "yellow"), warning)
+        yield _problem_table(seen)
+    yield _lines(("  !", "yellow"), [Text(warning) for warning in seen.warnings])
 
 
-def _short(explanations: tuple[str, ...]) -> str:
-    text = explanations[0] if explanations else "(no explanation)"
-    return text if len(text) <= 80 else f"{text[:79]}…"
+def _lines(mark: tuple[str, str], texts: Sequence[Text]) -> RenderableType:
+    """Texts behind a mark; what wraps is indented."""
+    grid = Grid.grid(padding=(0, 1))
+    for text in texts:
+        grid.add_row(Text(*mark), text)
+    return grid
+
+
+def _sample(row: RawRow) -> Text:
+    explanation = row.explanations[0] if row.explanations else "(no explanation)"
+    return Text.assemble(isolate(_cut(row.text)), "\n", (isolate(_cut(explanation)), "dim"))
+
+
+def _cut(text: str) -> str:
+    """The text in at most `LINE` terminal cells, of which wide characters take two."""
+    return text if cell_len(text) <= LINE else f"{set_cell_size(text, LINE - 1).rstrip()}…"
+
+
+def _problem_table(seen: Inspection) -> Grid:
+    table = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for heading, style in (("  problem", ""), ("rows", ""), ("where", "dim"), ("", "dim")):
+        table.add_column(heading, style=style, justify="right" if heading == "rows" else "left", overflow="fold")
+    for problem in seen.problems:
+        # The file is named above; a place within it is enough.
+        places = [place.replace(seen.file, "") or seen.file for place in problem.places[:3]]
+        where = ", ".join(map(isolate, places)) + (" …" if len(problem.places) > 3 else "")
+        table.add_row(Text(f"  {problem.kind}"), Text(str(problem.count)), Text(where), Text(problem.note))
+    return table
 
 
 def _facts(seen: Inspection) -> Iterator[tuple[str, str]]:
-    encoding = f"{seen.encoding} (confidence {seen.encoding_confidence:.2f})" if seen.encoding else "binary"
+    sure = "" if seen.encoding_confidence == 1 else f" (confidence {seen.encoding_confidence:.2f})"
+    encoding = f"{seen.encoding}{sure}" if seen.encoding else "binary"
     yield "format", f"{seen.format}, {encoding}"
     yield (
         "records",

@@ -12,6 +12,7 @@ import regex
 
 from adage.corpus.mapping import words
 from adage.language import Language
+from adage.models.lid import identifier, primary
 from adage.records import Record
 from adage.text.scripts import UNSPACED, script_share
 from adage.text.unicode import key, letters
@@ -22,6 +23,10 @@ GLOSS_SHARE = 0.12
 """Share of words from which a list of function words names a text's language."""
 NATIVE_LETTERS = 30
 """Letters of the language that make an explanation native even where references in another script outweigh them."""
+IDENTIFIED = 100
+"""Letters from which the language identifier is asked."""
+SURE = 0.9
+"""Confidence from which it is believed."""
 MIN_LEAK = {True: 4, False: 6}
 """Characters that a key must have for its repetition to count as a quotation, in scripts without and with spaces."""
 TEMPLATE_ROWS = 3
@@ -78,9 +83,10 @@ def rejection(text: str, language: Language, *, explained: bool) -> str:
         return "empty"
     if "\ufffd" in text:
         return "damaged: U+FFFD"
-    if not letters(text):
+    share = script_share(text, language.scripts)
+    if not share and not letters(text):
         return f"no_letters: {text[:20]}"
-    if (share := script_share(text, language.scripts)) < SCRIPT_SHARE:
+    if share < SCRIPT_SHARE:
         return f"wrong_language: {round(100 * share)} % of the letters are {'/'.join(language.scripts)}"
     if not explained and _is_heading(text, language):
         return "heading"
@@ -113,13 +119,13 @@ def explanation_fault(explanation: str, text_key: str, language: Language) -> st
     if "\ufffd" in explanation:
         return "explanation_damaged"
     folded = key(explanation, language)
-    if not letters(explanation) or folded in _placeholders(language) or len(folded) < 2:
+    share = script_share(explanation, language.scripts)
+    if (not share and not letters(explanation)) or folded in _placeholders(language) or len(folded) < 2:
         return "explanation_placeholder"
     if folded == text_key:
         return "explanation_equals_text"
-    share = script_share(explanation, language.scripts)
-    native = share * len(letters(explanation))
-    if (share < SCRIPT_SHARE and native < NATIVE_LETTERS) or in_gloss_language(explanation, language):
+    few = share < SCRIPT_SHARE and share * len(letters(explanation)) < NATIVE_LETTERS
+    if few or in_gloss_language(explanation, language):
         return "explanation_wrong_language"
     return ""
 
@@ -147,6 +153,19 @@ def in_gloss_language(text: str, language: Language) -> bool:
             if hits >= max(2, GLOSS_SHARE * len(found)) and hits > own:
                 return True
     return False
+
+
+def in_another_language(text: str, language: Language) -> bool:
+    """Whether the language identifier is sure that a long text is in another language, where it knows this one.
+
+    For whole columns: on single sentences, identifiers take dialects and kin for one another.
+    """
+    labels = {primary(label) for label in language.identify.labels or (language.code,)}
+    kin = labels | {primary(sister) for sister in language.identify.sisters}
+    if len(letters(text)) < IDENTIFIED or not any(identifier().supports(label) for label in labels):
+        return False
+    guess = identifier().identify(text)
+    return guess.language not in kin and guess.confidence >= SURE
 
 
 @cache

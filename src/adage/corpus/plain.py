@@ -48,7 +48,7 @@ def read_plain(text: str) -> PlainFile:
 
 
 def read_lines(lines: Iterable[str], limit: int = 0) -> Table:
-    """A row for each line that is not blank, up to `limit`; of a numbered or bulleted list what stands above is none."""
+    """A row for each line with text, up to `limit`; what stands above the first mark of a marked list is none."""
     filled = ((number, line.rstrip("\r\n")) for number, line in enumerate(lines, 1) if line.strip())
     head = list(islice(filled, SAMPLE_LINES))
     listed = [bool(_LISTED.match(line)) for _, line in head]

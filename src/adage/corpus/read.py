@@ -16,6 +16,7 @@ from adage.corpus.judge import (
     Draft,
     Problem,
     explanation_fault,
+    in_another_language,
     in_gloss_language,
     judge,
     length_warning,
@@ -243,6 +244,10 @@ def _row(draft: Draft, number: int, source_id: str) -> RawRow:
     )
 
 
+SEEN = 5000
+"""Rows that show the habits of a column."""
+
+
 class _Columns(NamedTuple):
     """What is known of a table's columns when its rows are read."""
 
@@ -260,7 +265,7 @@ def _drafts(table: Table, mapping: Mapping, language: Language, name: str) -> It
     columns = _Columns(
         mapping,
         language,
-        habits([first(row.cells.get(mapping.text, "")) for row in table.rows]),
+        habits([first(row.cells.get(mapping.text, "")) for row in table.rows[:SEEN]]),
         frozenset(column for column in mapping.explanations if _is_gloss(table, column, language)),
         kind_verdicts([first(row.cells.get(mapping.kind, "")).strip() for row in table.rows]),
     )
@@ -291,14 +296,19 @@ def _is_header(row: Row, mapping: Mapping) -> bool:
     if all(cell == column for column, cell in row.cells.items() if cell):
         return True
     named = [("text", mapping.text), *(("explanation", column) for column in mapping.explanations)]
-    return len(named) > 1 and all(name_rank(role, fold(first(row.cells.get(name, "")))) > 1 for role, name in named)
+    cells = [(role, first(row.cells.get(name, ""))) for role, name in named]
+    short = len(cells) > 1 and all(0 < len(cell) <= LONGEST_NAME for _, cell in cells)
+    return short and all(name_rank(role, fold(cell)) > 1 for role, cell in cells)
+
+
+LONGEST_NAME = 24
+"""Characters of the longest cell that may be a column's name again."""
 
 
 def _is_gloss(table: Table, column: str, language: Language) -> bool:
-    """Whether an explanation column as a whole is in a gloss language, which its short cells alone do not show."""
-    return in_gloss_language(
-        " ".join(cell for row in table.rows for cell in texts(row.cells.get(column, ""))), language
-    )
+    """Whether an explanation column as a whole is in another language, which its short cells alone do not show."""
+    text = " ".join(cell for row in table.rows[:SEEN] for cell in texts(row.cells.get(column, "")))
+    return in_gloss_language(text, language) or in_another_language(text, language)
 
 
 def _draft(row: Row, columns: _Columns) -> Draft:

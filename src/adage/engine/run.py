@@ -16,6 +16,7 @@ from adage.errors import AdageError, TooManyFailures
 from adage.records import Record, digest
 from adage.stage import Failed, Outcome, Stage
 from adage.store.files import atomic_folder, write_atomic
+from adage.store.recorded import Usage
 from adage.store.run import FAILED, KEPT, Broken, Counts, Run, StageState
 
 R = TypeVar("R", bound=msgspec.Struct)
@@ -48,6 +49,9 @@ class StageOutput:
 
 class Watcher(Protocol):
     """Who is told how a build goes; all methods are called in order, from one thread."""
+
+    def begins(self, usage: Callable[[], Usage]) -> None:
+        """A build begins; `usage` tells what it has spent so far."""
 
     def starts(self, stage: AnyStage, rows: int, changes: list[str], calls: int | None) -> None:
         """A stage begins: its rows, what changed since it last ran, and its model calls not yet in the journal."""
@@ -102,6 +106,7 @@ class Engine:
                 parts=parts,
                 counts=counts,
                 output=output,
+                remarks=tuple(stage.remarks(context)),
                 attempts={key: n for key, n in sorted(attempts.items()) if n},
             )
             write_atomic(folder / "stage.json", msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n")
@@ -180,7 +185,7 @@ async def in_order(
 def fingerprint_of(stage: AnyStage, source: Rows) -> tuple[dict[str, Any], str]:
     """Everything that determines a stage's output, in full and as a hash."""
     parts = {"version": stage.version, "settings": stage.settings(), "input": source.hash}
-    built: dict[str, Any] = msgspec.to_builtins(parts)
+    built: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(parts))  # as it reads back from stage.json
     return built, digest(stage.name, built)
 
 

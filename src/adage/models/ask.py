@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import msgspec
 
-from adage.errors import UnparsableReply
-from adage.models.base import ChatModel, Message
+from adage.errors import ModelError, UnparsableReply
+from adage.models.base import ChatModel, ChatRequest, Message
 from adage.models.parse import parse_json
+from adage.records import Record
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 Objection = Callable[[T], str]
 """Says what is wrong with a well-formed answer, or nothing."""
+
+
+class Asked(Record, frozen=True, kw_only=True):
+    """One question to a model, and what became of it."""
+
+    model: str
+    status: str
+    """`ok`, `repaired`, `asked_again`; without an answer: `refused`, `truncated`, `invalid`, `http_error`."""
+    keys: tuple[str, ...]
+    """Journal keys of its requests: the question, and the re-ask where there was one."""
+
+
+questions: ContextVar[list[Asked] | None] = ContextVar("questions", default=None)
+"""Where `ask` notes its questions; whoever runs a row sets a list of that row's own."""
 
 
 def object_schema(**properties: dict[str, Any]) -> dict[str, Any]:
@@ -42,7 +58,22 @@ async def ask(
         UnparsableReply: neither the reply nor the answer to the one re-ask holds what was asked for.
         ModelError: the model did not reply.
     """
-    reply = await model.chat(model.request(messages, schema, attempt=attempt))
+    requests = [model.request(messages, schema, attempt=attempt)]
+    try:
+        value, status = await _answer(model, requests, kind, object_to)
+    except ModelError as error:
+        _note(model.name, error.status, requests)
+        raise
+    _note(model.name, status, requests)
+    return value, status
+
+
+async def _answer(
+    model: ChatModel, requests: list[ChatRequest], kind: type[T], object_to: Objection[T] | None
+) -> tuple[T, str]:
+    """The answer to the one request in `requests`, or to a second one that is added to them."""
+    question = requests[0]
+    reply = await model.chat(question)
     try:
         answer = parse_json(reply, kind)
         complaint = object_to(answer.value) if object_to else ""
@@ -53,12 +84,18 @@ async def ask(
             raise
         complaint = error.message
     again = [
-        *messages,
+        *question.messages,
         Message(role="assistant", content=reply.text or "(empty)"),
         Message(role="user", content=f"That cannot be used: {complaint}. Answer again, with the JSON object alone."),
     ]
-    second = await model.chat(model.request(again, schema, attempt=attempt))
+    requests.append(model.request(again, question.schema, attempt=question.attempt))
+    second = await model.chat(requests[-1])
     answer = parse_json(second, kind)
     if object_to and (complaint := object_to(answer.value)):
         raise UnparsableReply(complaint, reply=second.text)
     return answer.value, "asked_again"
+
+
+def _note(model: str, status: str, requests: Sequence[ChatRequest]) -> None:
+    if (noted := questions.get()) is not None:
+        noted.append(Asked(model=model, status=status, keys=tuple(request.key() for request in requests)))

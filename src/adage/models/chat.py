@@ -13,6 +13,7 @@ import msgspec
 from adage.errors import BadReply, BadRequest, ModelError, RequestRejected
 from adage.models.base import ChatReply, ChatRequest, Message, Sampling
 from adage.models.endpoint import Endpoint
+from adage.models.limits import Limits
 
 Structured = Literal["json_schema", "json_object", "none"]
 _LADDER: tuple[Structured, ...] = ("json_schema", "json_object", "none")
@@ -43,6 +44,7 @@ class EndpointModel:
         timeout_s: float = 120.0,
         connect_timeout_s: float = 10.0,
         retries: int = 5,
+        limits: Limits | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
@@ -54,6 +56,7 @@ class EndpointModel:
             timeout_s=timeout_s,
             connect_timeout_s=connect_timeout_s,
             retries=retries,
+            limits=limits,
             sleep=sleep,
             jitter=jitter,
         )
@@ -82,6 +85,10 @@ class EndpointModel:
             return await self._ask(request)
         except (BadRequest, RequestRejected) as error:
             raise await self._explained(error, request.model) from error
+
+    def body(self, request: ChatRequest) -> dict[str, Any]:
+        """The JSON body that the endpoint is sent."""
+        return _body(request, self._structured)
 
     async def close(self) -> None:
         """Close the connections."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from adage.errors import BadReply, RecipeError
 from adage.models.endpoint import Endpoint
+from adage.models.limits import Limits
 from adage.models.native import load_engine
 
 _E5_DIM = 384
@@ -88,6 +89,7 @@ class EndpointEmbedder:
         concurrency: int = 4,
         timeout_s: float = 120.0,
         retries: int = 5,
+        limits: Limits | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
@@ -97,6 +99,7 @@ class EndpointEmbedder:
             concurrency=concurrency,
             timeout_s=timeout_s,
             retries=retries,
+            limits=limits,
             sleep=sleep,
             jitter=jitter,
         )

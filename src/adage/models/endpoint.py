@@ -1,4 +1,4 @@
-"""One HTTP endpoint: bounded concurrency that adapts, bounded retries in one place, every failure as a `ModelError`."""
+"""One HTTP endpoint: limits that adapt, bounded retries in one place, every failure as a `ModelError`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import email.utils
 import os
 import random
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable
-from types import TracebackType
 from typing import Any, TypeVar
 from urllib.request import getproxies, proxy_bypass
 
@@ -27,6 +25,7 @@ from adage.errors import (
     RecipeError,
     RequestRejected,
 )
+from adage.models.limits import Limits
 
 T = TypeVar("T")
 
@@ -67,62 +66,12 @@ class _Refused(Exception):
         self.retry_after_s = retry_after_s
 
 
-class Limiter:
-    """At most so many at once: halves when the server is overloaded, grows by one per full round of successes.
-
-    Additive increase, multiplicative decrease (Chiu & Jain 1989). First come, first served.
-    """
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.limit = float(most)
-        self.in_flight = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
-        self._halved_at = -1.0
-
-    async def __aenter__(self) -> None:
-        if self._waiting or self.in_flight >= int(self.limit):
-            turn = asyncio.get_running_loop().create_future()
-            self._waiting.append(turn)
-            try:
-                await turn
-            except asyncio.CancelledError:
-                if turn.done() and not turn.cancelled():
-                    self._leave()
-                raise
-        else:
-            self.in_flight += 1
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._leave()
-
-    def succeeded(self) -> None:
-        """Note a success."""
-        self.limit = min(float(self.most), self.limit + 1.0 / self.limit)
-
-    def overloaded(self, sent_at: float) -> None:
-        """Note a refusal of a request sent at `sent_at`; requests of one burst halve the limit once."""
-        if sent_at > self._halved_at:
-            self.limit = max(1.0, self.limit / 2)
-            self._halved_at = time.monotonic()
-
-    def _leave(self) -> None:
-        self.in_flight -= 1
-        while self._waiting and self.in_flight < int(self.limit):
-            turn = self._waiting.popleft()
-            if not turn.done():
-                self.in_flight += 1
-                turn.set_result(None)
-
-
 class Endpoint:
     """The address of an OpenAI-compatible server, and everything about talking to it that is not chat or embedding.
 
     Timeouts count from the moment a request is sent, not while it waits for its turn. After ten calls in a row
     that outlasted their retries, or one that could not connect, the endpoint counts as down and every later call
-    fails at once.
+    fails at once. `limits` may be shared with others who talk to the same server; `concurrency` bounds this one alone.
     """
 
     def __init__(
@@ -134,12 +83,14 @@ class Endpoint:
         timeout_s: float = 120.0,
         connect_timeout_s: float = 10.0,
         retries: int = 5,
+        limits: Limits | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self.url = _checked(base_url)
         self.key_env = key_env
-        self.limiter = Limiter(concurrency)
+        self.limits = limits or Limits(concurrency)
+        self._slots = asyncio.Semaphore(concurrency)
         self._timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=connect_timeout_s, connect=None)
         self._tries: dict[type[ModelError], int] = {
             EndpointBusy: retries + 1,
@@ -172,28 +123,35 @@ class Endpoint:
         """
         headers = self._headers()
         data = msgspec.json.encode(body)
+        most_tokens = len(data) + int(body.get("max_tokens") or 0)
         tried = 0
-        async with self.limiter:
-            while True:
-                if self._down:
-                    raise EndpointUnreachable(self._down.message, hint=self._down.hint)
-                tried += 1
-                sent_at = time.monotonic()
-                try:
-                    value = read(await self._send("POST", path, headers, data))
-                except (_Refused, BadReply, aiohttp.ClientError, OSError) as caught:
-                    error = self._error_of(caught)
-                    if error.http_status in {429, 503}:
-                        self.limiter.overloaded(sent_at)
-                    asked_s = caught.retry_after_s if isinstance(caught, _Refused) else None
-                    if tried >= self._tries.get(type(error), 1) or (asked_s or 0.0) > _LONGEST_WAIT_S:
-                        self._note(error)
-                        raise error from caught
-                    await self._sleep(self._pause(tried) if asked_s is None else asked_s)
-                else:
-                    self.limiter.succeeded()
-                    self._exhausted = 0
-                    return value
+        while True:
+            async with self._slots, self.limits.gate:
+                while True:
+                    if self._down:
+                        raise EndpointUnreachable(self._down.message, hint=self._down.hint)
+                    tried += 1
+                    taken = await self.limits.admit(most_tokens)
+                    sent_at = time.monotonic()
+                    try:
+                        answer = await self._send("POST", path, headers, data)
+                        self.limits.settle(taken, _tokens_of(answer, most_tokens))
+                        value = read(answer)
+                    except (_Refused, BadReply, aiohttp.ClientError, OSError) as caught:
+                        overloaded = _is_overload(caught)
+                        if overloaded:
+                            self.limits.gate.overloaded(sent_at)
+                        if isinstance(caught, _Refused):
+                            self.limits.settle(taken, 0)
+                        pause_s = self._pause_after(caught, tried)
+                        if overloaded:
+                            break
+                        await self._sleep(pause_s)
+                    else:
+                        self.limits.gate.succeeded()
+                        self._exhausted = 0
+                        return value
+            await self._sleep(pause_s)  # without a slot: the next in turn may be luckier
 
     async def models(self) -> tuple[str, ...]:
         """Names of the models that the endpoint serves; empty when it does not say."""
@@ -292,6 +250,15 @@ class Endpoint:
             return kind(f"{self.address} did not answer within {self._timeout.total:g} s", hint="raise timeout_s")
         return kind(f"{self.address} broke off: {reason}")
 
+    def _pause_after(self, caught: Exception, tried: int) -> float:
+        """Seconds to wait before the next try; raises what the failure means where there is none."""
+        error = self._error_of(caught)
+        asked_s = caught.retry_after_s if isinstance(caught, _Refused) else None
+        if tried >= self._tries.get(type(error), 1) or (asked_s or 0.0) > _LONGEST_WAIT_S:
+            self._note(error)
+            raise error from caught
+        return self._pause(tried) if asked_s is None else asked_s
+
     def _note(self, error: ModelError) -> None:
         """Count a call that has failed for good; too many in a row, or no connection, and the endpoint is down."""
         if error.retryable:
@@ -307,6 +274,22 @@ class Endpoint:
     def _pause(self, tried: int) -> float:
         """Exponential back-off with jitter: between half and all of 0.5, 1, 2, … at most 30 seconds."""
         return float(min(30.0, 0.5 * 2.0 ** (tried - 1)) * (0.5 + 0.5 * self._jitter()))
+
+
+def _is_overload(caught: Exception) -> bool:
+    """Whether a failure says that the server has more to do than it can: it says so, or answers too late."""
+    if isinstance(caught, _Refused):
+        return caught.error.http_status in {429, 503}
+    return isinstance(caught, TimeoutError) and not isinstance(caught, aiohttp.ConnectionTimeoutError)
+
+
+def _tokens_of(answer: dict[str, Any], unknown: int) -> int:
+    """Tokens that an answer says it has needed."""
+    usage = answer.get("usage")
+    total = usage.get("total_tokens") if isinstance(usage, dict) else None
+    if total is None and isinstance(usage, dict):
+        total = sum(usage.get(part) or 0 for part in ("prompt_tokens", "completion_tokens"))
+    return total if isinstance(total, int) else unknown
 
 
 def _checked(base_url: str) -> URL:

@@ -97,6 +97,13 @@ class Acquire(Stage[RawRow, RawRow, Acquired, Proverb]):
         large = {group: n for group, n in sorted(sizes.items()) if n > self._options.max_group}
         return Acquired(leaders=leaders, merged_into=merged_into, large_groups=large)
 
+    def remarks(self, context: Acquired) -> Sequence[str]:
+        """Meaning groups that look too large to be true."""
+        return [
+            f"meaning group {group} has {size} proverbs: check with `adage show` that they mean the same"
+            for group, size in context.large_groups.items()
+        ]
+
     async def apply(self, row: RawRow, context: Acquired, attempt: int) -> Outcome:  # noqa: ARG002
         """The proverb, or why the row is none of its own."""
         if row.rejected:

@@ -131,6 +131,17 @@ class Cluster(Stage[Proverb, Labelled, Clustering, Proverb]):
             at_edge=choice.at_edge,
         )
 
+    def remarks(self, context: Clustering) -> Sequence[str]:
+        """K and its score, and whether a wider range may hold a better one."""
+        if context.score is None:
+            return [f"{context.k} clusters, frozen"]
+        edge = (
+            ", at an edge of the range: widen cluster.k to see whether a better one lies beyond"
+            if context.at_edge
+            else ""
+        )
+        return [f"k = {context.k}, weighted silhouette {context.score:.3f}{edge}"]
+
     def _join_frozen(
         self, frozen: Clustering, names: Sequence[str], vectors: NDArray[np.float64], by_label: bool
     ) -> Clustering:

@@ -170,6 +170,14 @@ class Distract(Stage[Scenario, Slim, DistractContext, Item]):
             cap=round(cap, _DIGITS),
         )
 
+    def remarks(self, context: DistractContext) -> Sequence[str]:
+        """Evenness of use, and how many options had to come from a neighbouring cluster."""
+        return [
+            f"{assembly}: a proverb is a wrong option {use.target:.1f} times, off by {use.mean_deviation:.1f}, "
+            f"(at most {use.max_deviation}); {use.climbed:.0%} of same-cluster options from a neighbouring cluster"
+            for assembly, use in context.usage.items()
+        ]
+
     async def _arrays(
         self, proverbs: Sequence[Slim], scenarios: Sequence[Slim], split_of: Mapping[str, Split]
     ) -> tuple[Pool, Stories]:

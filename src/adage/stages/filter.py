@@ -158,6 +158,19 @@ class Filter(Stage[Scenario, Slim, FilterContext, Scenario]):
             )
         return FilterContext(calibration=calibration, facts=facts)
 
+    def remarks(self, context: FilterContext) -> Sequence[str]:
+        """The thresholds in force, and whether they rest on enough pairs to drop anything."""
+        if (made := context.calibration) is None:
+            return []
+        weak = (
+            ""
+            if self._enough(made.leak_pairs)
+            else f"; {made.leak_pairs} pairs are too few to drop by, so it only flags"
+        )
+        return [
+            f"embedding leak above cosine {made.leak:.4f} (percentile {made.percentile:g} of unrelated pairs){weak}"
+        ]
+
     def _calibration(
         self,
         previous: FilterContext | None,

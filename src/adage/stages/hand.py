@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from adage.errors import HandFileError
 from adage.language import Language
 from adage.records import Record, proverb_id
-from adage.store.files import hash_file, read_hand_file
+from adage.store.files import read_hand_file
 from adage.text.unicode import key, show
 
 
@@ -57,7 +57,15 @@ class ItemVerdict(Record, frozen=True, kw_only=True):
 
 def themes_by_hand(paths: Iterable[Path], language: Language) -> dict[str, HandTheme]:
     """Proverb id → its theme; a later line replaces an earlier one."""
-    return {_proverb(line.proverb, language): line for path in paths for _, line in read_hand_file(path, HandTheme)}
+    found: dict[str, HandTheme] = {}
+    for path in paths:
+        for place, line in read_hand_file(path, HandTheme):
+            if not line.theme.strip():
+                raise HandFileError(
+                    f"{path.parent / place}: the theme is empty", hint="write a label or delete the line"
+                )
+            found[_proverb(line.proverb, language)] = line
+    return found
 
 
 def scenarios_by_hand(paths: Iterable[Path], language: Language) -> dict[str, list[HandScenario]]:
@@ -101,14 +109,18 @@ def rejected(verdicts: Iterable[ScenarioVerdict] | Iterable[ItemVerdict]) -> boo
     return bool(last) and 2 * against >= len(last)
 
 
-def hashes(paths: Iterable[Path]) -> dict[str, str]:
-    """File name → hash of its content, for a stage's fingerprint."""
-    return {path.name: hash_file(path) for path in paths if path.exists()}
+def unmatched(references: Mapping[str, str], seen: Iterable[str]) -> tuple[str, ...]:
+    """The references of a hand file (proverb id → how the file names it) that no row answers to."""
+    known = set(seen)
+    return tuple(reference for name, reference in references.items() if name not in known)
 
 
-def unmatched(given: Mapping[str, object], seen: Iterable[str]) -> list[str]:
-    """Ids that a hand file speaks of and the rows do not hold."""
-    return sorted(set(given) - set(seen))
+def unmatched_remark(file: str, references: Sequence[str]) -> list[str]:
+    """A remark that names the first few lines that were of no use."""
+    if not references:
+        return []
+    shown = ", ".join(repr(reference) for reference in references[:3]) + (" …" if len(references) > 3 else "")
+    return [f"{len(references)} proverbs of the {file} file are not in the corpus: {shown}"]
 
 
 def _proverb(reference: str, language: Language) -> str:

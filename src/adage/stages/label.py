@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 import regex
@@ -10,9 +10,9 @@ import regex
 from adage.language import Language
 from adage.models.ask import ask, object_schema
 from adage.models.base import ChatModel, ChatRequest, Message
-from adage.records import Proverb, Theme, seal
-from adage.stage import Dropped, Estimate, Kept, NoContext, Nothing, Outcome, Stage
-from adage.stages.hand import HandTheme
+from adage.records import Proverb, Record, Theme, seal
+from adage.stage import Dropped, Estimate, Kept, Outcome, Stage
+from adage.stages.hand import HandTheme, unmatched, unmatched_remark
 from adage.stages.prompt import prompt_hash, render
 
 SCHEMA = object_schema(theme={"type": "string", "description": "English theme label, one to four words, lower case"})
@@ -25,16 +25,29 @@ class ThemeAnswer(msgspec.Struct):
     theme: str
 
 
-class Label(Stage[Proverb, Nothing, NoContext, Proverb]):
+class Slim(Record, frozen=True, kw_only=True):
+    """The column that matching a hand file needs."""
+
+    id: str
+
+
+class LabelContext(Record, frozen=True, kw_only=True):
+    """Proverbs of the themes file that the corpus does not have."""
+
+    unmatched: tuple[str, ...] = ()
+
+
+class Label(Stage[Proverb, Slim, LabelContext, Proverb]):
     """Gives every proverb a theme label, from a hand file or the labelling model."""
 
     name = "label"
     number = "2a"
     version = 1
+    plannable = True
     reply_tokens = 20
     row = Proverb
-    slim = Nothing
-    context = NoContext
+    slim = Slim
+    context = LabelContext
     out = Proverb
 
     def __init__(
@@ -58,19 +71,28 @@ class Label(Stage[Proverb, Nothing, NoContext, Proverb]):
         calls = max(0, n_rows - len(self._hand)) if self._model and self._mode == "model" else 0
         return Estimate(calls=calls, rows=n_rows)
 
+    async def prepare(self, rows: Iterable[Slim], previous: LabelContext | None) -> LabelContext:  # noqa: ARG002
+        """Look for lines of the themes file that speak of no proverb here."""
+        references = {name: line.proverb for name, line in self._hand.items()}
+        return LabelContext(unmatched=unmatched(references, (row.id for row in rows)))
+
+    def remarks(self, context: LabelContext) -> Sequence[str]:
+        """Lines of the themes file that were of no use."""
+        return unmatched_remark("themes", context.unmatched)
+
     def prompt(self, row: Proverb) -> Sequence[Message]:
         """The messages sent for a proverb."""
         return render(
             "label", unit=self._unit, language=self._language.name, text=row.text, explanation=row.explanation
         )
 
-    def requests(self, row: Proverb, context: NoContext, attempt: int) -> Sequence[ChatRequest]:  # noqa: ARG002
+    def requests(self, row: Proverb, context: LabelContext, attempt: int) -> Sequence[ChatRequest]:  # noqa: ARG002
         """The labelling request, where the model is asked."""
         if self._mode == "none" or row.id in self._hand or self._model is None:
             return ()
         return (self._model.request(self.prompt(row), SCHEMA, attempt=attempt),)
 
-    async def apply(self, row: Proverb, context: NoContext, attempt: int) -> Outcome:  # noqa: ARG002
+    async def apply(self, row: Proverb, context: LabelContext, attempt: int) -> Outcome:  # noqa: ARG002
         """The proverb with its label."""
         if self._mode == "none":
             theme = Theme(label="", by="")

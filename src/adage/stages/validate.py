@@ -82,6 +82,7 @@ class Validate(Stage[Item, Slim, ValidateContext, Item]):
     name = "validate"
     number = "6"
     version = 1
+    plannable = True
     reply_tokens = 60
     row = Item
     slim = Slim
@@ -89,10 +90,17 @@ class Validate(Stage[Item, Slim, ValidateContext, Item]):
     out = Item
 
     def __init__(
-        self, options: ValidateRecipe, *, judges: Sequence[ChatModel], unit: str, language: str, seed: int
+        self,
+        options: ValidateRecipe,
+        *,
+        judges: Sequence[ChatModel],
+        unit: str,
+        language: str,
+        seed: int,
+        notes: Sequence[str] = (),
     ) -> None:
         self._options, self._judges = options, tuple(judges)
-        self._unit, self._language, self._seed = unit, language, seed
+        self._unit, self._language, self._seed, self._notes = unit, language, seed, tuple(notes)
 
     def settings(self) -> object:
         """Rules, judges, prompt and seed."""
@@ -105,6 +113,12 @@ class Validate(Stage[Item, Slim, ValidateContext, Item]):
             "language": self._language,
             "seed": self._seed,
         }
+
+    def remarks(self, context: ValidateContext) -> Sequence[str]:
+        """What makes the judges less than independent, and how much they were asked."""
+        if context.judged is not None and self._judges:
+            return [*self._notes, f"{len(context.judged)} items were judged, the others were not"]
+        return self._notes
 
     def estimate(self, n_rows: int) -> Estimate:
         """A call a judge for each item and probe."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
@@ -42,6 +42,16 @@ class JournalStats(Record, frozen=True, kw_only=True):
     """Calls by model id."""
     prompt_tokens: int
     completion_tokens: int
+    cached_tokens: int
+    """Prompt tokens that servers took from their prefix caches."""
+
+
+class StoredCall(Record, frozen=True, kw_only=True):
+    """One call as the journal holds it."""
+
+    key: str
+    request: ChatRequest
+    reply: ChatReply
 
 
 class _Put(NamedTuple):
@@ -109,17 +119,45 @@ class Journal:
     def stats(self) -> JournalStats:
         """Counts over all stored calls."""
         with _journal_errors(self.path), self._lock:
-            calls, prompt, completion = self._reader.execute(
-                "SELECT count(*), total(reply ->> 'prompt_tokens'), total(reply ->> 'completion_tokens') FROM calls"
+            calls, *tokens = self._reader.execute(
+                "SELECT count(*), total(reply ->> 'prompt_tokens'), total(reply ->> 'completion_tokens'), "
+                "total(reply ->> 'cached_tokens') FROM calls"
             ).fetchone()
+            prompt, completion, cached = (int(number) for number in tokens)
             models = self._reader.execute("SELECT request ->> 'model' AS m, count(*) FROM calls GROUP BY m ORDER BY m")
             return JournalStats(
                 calls=calls,
                 bytes=self.path.stat().st_size,
                 models=dict(models),
-                prompt_tokens=int(prompt),
-                completion_tokens=int(completion),
+                prompt_tokens=prompt,
+                completion_tokens=completion,
+                cached_tokens=cached,
             )
+
+    def calls(self, *, model: str = "") -> Iterator[StoredCall]:
+        """The stored calls in the order of their keys; those of one model id, where it is named."""
+        after, decode = "", msgspec.json.Decoder(ChatRequest).decode
+        query = "SELECT key, request, reply FROM calls WHERE key > ? ORDER BY key LIMIT ?"
+        while True:
+            with _journal_errors(self.path), self._lock:
+                rows = self._reader.execute(query, (after, _GROUP)).fetchall()
+                calls = [StoredCall(key=k, request=decode(q), reply=_reply_decoder.decode(r)) for k, q, r in rows]
+            yield from (call for call in calls if not model or call.request.model == model)
+            if len(rows) < _GROUP:
+                return
+            after = calls[-1].key
+
+    def prune(self, *, model: str = "", keep: Container[str] = ()) -> int:
+        """Delete the calls of one model id (of all, where none is named) but for the keys in `keep`; how many went.
+
+        The file shrinks to what is left.
+        """
+        gone = [call.key for call in self.calls(model=model) if call.key not in keep]
+        with _journal_errors(self.path), self._lock:
+            doomed = "DELETE FROM calls WHERE key IN (SELECT value FROM json_each(?))"
+            self._reader.execute(doomed, (msgspec.json.encode(gone).decode(),))
+            self._reader.execute("VACUUM")
+        return len(gone)
 
     def verify(self) -> int:
         """Check the file's structure and hash every request again; the number of calls.

@@ -11,9 +11,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from adage.errors import NotStored
+from adage.errors import CallOwed, NotStored
 from adage.models.base import ChatModel, ChatReply, ChatRequest, Embedder, Message
+from adage.recipe import Price
 from adage.store.journal import Journal
+from adage.store.meter import Meter, cost_usd
 from adage.store.vectors import Vectors
 
 _CHUNK = 256
@@ -30,24 +32,50 @@ class Usage(msgspec.Struct, kw_only=True):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
+    """Prompt tokens that servers took from their prefix caches."""
     seconds: float = 0.0
     """Time spent waiting for the model, added up over calls in flight at once."""
+    usd: float | None = 0.0
+    """What the replies have cost; None where the model's price is unknown."""
+
+    def add(self, reply: ChatReply, seconds: float, price: Price | None) -> None:
+        """Count one reply that the model gave."""
+        self.calls += 1
+        self.prompt_tokens += reply.prompt_tokens
+        self.completion_tokens += reply.completion_tokens
+        self.cached_tokens += reply.cached_tokens
+        self.seconds += seconds
+        self.usd = None if price is None or self.usd is None else self.usd + cost_usd(price, reply)
 
 
 class RecordedChat:
     """A chat model behind the journal: looks there first, and stores a reply before giving it out.
 
     Identical requests in flight are sent once. A call goes on, and is stored, when those who wait for it are cancelled;
-    `close` ends it. With `replay` the model is never called.
+    `close` ends it. With `replay` the model is never called. `meter` is asked before each call; models of one build
+    share it. With `owed`, the model is not called either: what it would be asked is put there, for an offline batch.
     """
 
-    def __init__(self, model: ChatModel, journal: Journal, *, replay: bool = False, role: str = "request") -> None:
+    def __init__(
+        self,
+        model: ChatModel,
+        journal: Journal,
+        *,
+        replay: bool = False,
+        role: str = "request",
+        meter: Meter | None = None,
+        price: Price | None = None,
+        owed: dict[str, ChatRequest] | None = None,
+    ) -> None:
         self.name = model.name
         self.usage = Usage()
         self._model = model
         self._journal = journal
         self._replay = replay
         self._role = role
+        self._meter = meter or Meter()
+        self._price = price
+        self._owed = owed
         self._running: dict[str, asyncio.Task[ChatReply]] = {}
 
     def request(
@@ -61,6 +89,8 @@ class RecordedChat:
 
         Raises:
             NotStored: in replay, the journal does not hold the reply.
+            CallOwed: the request was put among those that are owed.
+            LimitReached: the budget does not allow another call.
             ModelError: the model gave none; nothing is stored.
             StoreError: the reply could not be stored.
         """
@@ -74,6 +104,9 @@ class RecordedChat:
                 f"to the {self._role} {key}: {request.messages[-1].content[:120]!r}",
                 hint="build once without --replay, or check that recipe, corpus and version are those of the journal",
             )
+        if self._owed is not None:
+            self._owed[key] = request
+            raise CallOwed(f"the {self._role} {key} to {self.name!r} is left to a batch")
         call = self._running.get(key)
         if call is None:
             call = self._running[key] = asyncio.create_task(self._call(key, request))
@@ -81,21 +114,25 @@ class RecordedChat:
         return await asyncio.shield(call)
 
     async def close(self) -> None:
-        """End the calls in flight and free the model."""
+        """End the calls in flight and free the model; after a budget's end let them finish: they are paid."""
         calls = list(self._running.values())
-        for call in calls:
-            call.cancel()
+        if not self._meter.exhausted:
+            for call in calls:
+                call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
         await self._model.close()
 
     async def _call(self, key: str, request: ChatRequest) -> ChatReply:
+        self._meter.begin()
         began = time.perf_counter()
-        reply = await self._model.chat(request)
-        self.usage.seconds += time.perf_counter() - began
-        self.usage.calls += 1
-        self.usage.prompt_tokens += reply.prompt_tokens
-        self.usage.completion_tokens += reply.completion_tokens
-        self.usage.cached_tokens += reply.cached_tokens
+        tokens, usd = 0, 0.0
+        try:
+            reply = await self._model.chat(request)
+            tokens = reply.prompt_tokens + reply.completion_tokens
+            usd = cost_usd(self._price, reply) if self._price else 0.0
+        finally:
+            self._meter.end(tokens, usd)
+        self.usage.add(reply, time.perf_counter() - began, self._price)
         return await self._journal.put(key, request, reply)
 
 

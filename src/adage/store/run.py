@@ -52,6 +52,8 @@ class StageState(Record, frozen=True, kw_only=True, omit_defaults=False):
     counts: Counts
     output: str
     """Hash of `kept.jsonl`; the next stage's input."""
+    remarks: tuple[str, ...] = ()
+    """What a person should know of the whole, beyond the counts."""
     attempts: dict[str, int] = {}
     """Row → number of earlier runs in which it failed, for rows that ever did."""
 

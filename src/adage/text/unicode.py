@@ -58,7 +58,7 @@ def show(text: str, *, joiners: bool) -> str:
     return unicodedata.normalize("NFC", _SPACE.sub(" ", text).strip(" \u200c"))
 
 
-@lru_cache(maxsize=1 << 17)
+@lru_cache(maxsize=1 << 18)
 def key(text: str, language: Language) -> str:
     """Text for finding duplicates: two spellings of one proverb have the same key. Idempotent.
 

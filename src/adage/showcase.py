@@ -10,11 +10,10 @@ from pathlib import Path
 
 from adage.analysis.controls import Control
 from adage.analysis.judges import JudgeRates, judge_rates
-from adage.build import build
+from adage.builder import build
 from adage.engine.run import Watcher
 from adage.errors import StoreError
 from adage.export.card import judged_items
-from adage.recipe import load_recipe
 from adage.records import Item, Record
 from adage.stages.validate import Probe
 from adage.store.run import PROBES, Run, StageState
@@ -49,19 +48,18 @@ def shared_folder(name: str) -> Path:
     raise StoreError(f"the folder {name!r} that ships with ADAGE is missing", hint="install the package again")
 
 
-def run_demo(to: Path, watcher: Watcher, *, languages: tuple[str, ...] = LANGUAGES) -> list[DemoResult]:
+def run_demo(to: Path, watcher: Watcher | None = None, *, languages: tuple[str, ...] = LANGUAGES) -> list[DemoResult]:
     """Copy the samples to `to` and build a benchmark of each; what is built already is not built again."""
     return [asyncio.run(_build_one(to.absolute() / f"capr-{language}", watcher)) for language in languages]
 
 
-async def _build_one(folder: Path, watcher: Watcher) -> DemoResult:
+async def _build_one(folder: Path, watcher: Watcher | None) -> DemoResult:
     started = time.monotonic()
     shutil.copytree(shared_folder("samples") / folder.name, folder, dirs_exist_ok=True)
-    recipe = load_recipe(folder)
-    built = await build(recipe, folder, watcher=watcher)
+    built = await build(folder, watcher=watcher)
     run = Run(built.run)
     return DemoResult(
-        language=recipe.language,
+        language=folder.name.removeprefix("capr-"),
         benchmark=str(built.benchmark),
         states=built.states,
         items=tuple(sample_items(run, 2)),

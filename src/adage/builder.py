@@ -6,7 +6,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -19,14 +19,16 @@ from adage.analysis.controls import Control
 from adage.cast import assemble, language_of
 from adage.corpus.read import ReadOptions, read
 from adage.corpus.source import source as read_source
-from adage.engine.run import Engine, Rows, StageOutput, Watcher
+from adage.engine.run import AnyStage, Engine, Rows, StageOutput, Watcher
 from adage.errors import RecipeError
 from adage.export.benchmark import write_benchmark
 from adage.language import Language
 from adage.pipeline import NAMES, read_by_hand, stages
-from adage.recipe import Corpus, Recipe
+from adage.recipe import Corpus, Recipe, load_recipe, recipe_file
 from adage.records import RawRow, Source, digest
+from adage.stage import Outcome
 from adage.store.files import hash_file
+from adage.store.recorded import Usage
 from adage.store.run import Run, StageState
 
 R = TypeVar("R", bound=msgspec.Struct)
@@ -80,6 +82,33 @@ def read_options(corpus: Corpus) -> ReadOptions:
     return msgspec.convert(corpus.model_dump(exclude={"file", "provenance"}), ReadOptions)
 
 
+def open_recipe(path: Path, out: Path | None = None) -> Recipe:
+    """The recipe at a path, with another run folder where one is given."""
+    recipe = load_recipe(path)
+    return recipe.model_copy(update={"out": out.absolute()}) if out else recipe
+
+
+def stores_of(path: Path) -> Path:
+    """Folder of the call journal and the vectors: `.adage` beside the recipe, shared by all its runs."""
+    return recipe_file(path).absolute().parent / ".adage"
+
+
+class Silent:
+    """A watcher that says nothing."""
+
+    def begins(self, usage: Callable[[], Usage]) -> None:
+        """Nothing."""
+
+    def starts(self, stage: AnyStage, rows: int, changes: list[str], calls: int | None) -> None:
+        """Nothing."""
+
+    def row(self, stage: AnyStage, outcome: Outcome) -> None:
+        """Nothing."""
+
+    def ends(self, state: StageState, *, fresh: bool) -> None:
+        """Nothing."""
+
+
 def source_of(recipe: Recipe) -> Source:
     """Origin and rights of the corpus: from the recipe, else from `corpus.yaml` beside the file."""
     stated = recipe.corpus.provenance
@@ -87,10 +116,10 @@ def source_of(recipe: Recipe) -> Source:
 
 
 async def build(
-    recipe: Recipe,
-    folder: Path,
+    path: Path,
     *,
-    watcher: Watcher,
+    out: Path | None = None,
+    watcher: Watcher | None = None,
     until: str | None = None,
     start: str | None = None,
     limit: int | None = None,
@@ -100,8 +129,8 @@ async def build(
     """Run the stages that are not up to date, and write the benchmark.
 
     Args:
-        recipe: The recipe, with absolute paths.
-        folder: The recipe's folder; the stores lie in its `.adage`.
+        path: The recipe, or a folder that holds `recipe.yaml`; the stores lie in `.adage` beside it.
+        out: Run folder, instead of the recipe's.
         watcher: Told how the build goes.
         until: Last stage to run.
         start: First stage to compute again even if it is up to date.
@@ -114,16 +143,18 @@ async def build(
     """
     last = _index(until, default=len(NAMES) - 1)
     first = _index(start, default=len(NAMES))
+    recipe, watcher = open_recipe(path, out), watcher or Silent()
     run = Run(recipe.out)
     language = language_of(recipe)
     by_hand = read_by_hand(recipe, language)
     source: Rows = CorpusSource(recipe.corpus, language, limit=limit, eager=not run.root.exists())
     started, clock = datetime.now(UTC), time.monotonic()
-    cast = assemble(recipe, folder / ".adage", replay=replay)
+    cast = assemble(recipe, stores_of(path), replay=replay)
     states: list[StageState] = []
     error = ""
     try:
         with run.locked():
+            watcher.begins(cast.usage)
             engine = Engine(run, cast.journal, watcher, max_failed=recipe.max_failed)
             for place, stage in enumerate(stages(recipe, cast, by_hand, recalibrate=recalibrate)[: last + 1]):
                 state = await engine.run(stage, source, force=place >= first)
@@ -140,18 +171,18 @@ async def build(
         calls = {name: msgspec.to_builtins(model.usage) for name, model in cast.played.items()}
         await cast.close()
         if states:
-            run.note(_note(folder, run.root, started=started, clock=clock, calls=calls, error=error))
+            run.note(_note(path, run.root, started=started, clock=clock, calls=calls, error=error))
     return Built(run=recipe.out, states=tuple(states), benchmark=benchmark, calls=calls, controls=controls)
 
 
 def _note(
-    folder: Path, root: Path, *, started: datetime, clock: float, calls: dict[str, dict[str, int | float]], error: str
+    path: Path, root: Path, *, started: datetime, clock: float, calls: dict[str, dict[str, int | float]], error: str
 ) -> dict[str, Any]:
     """A build's volatile facts."""
     return {
         "started": started.isoformat(timespec="seconds"),
         "seconds": round(time.monotonic() - clock, 1),
-        "recipe": os.path.relpath(folder, root),
+        "recipe": os.path.relpath(recipe_file(path), root),
         "host": platform.node(),
         "python": sys.version.split()[0],
         "adage": version("adage"),

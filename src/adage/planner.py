@@ -5,14 +5,13 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from adage.build import CorpusSource
+from adage.builder import CorpusSource, Silent, open_recipe, stores_of
 from adage.cast import Cast, assemble, language_of
 from adage.engine.run import AnyStage, Engine, Rows, StageOutput, fingerprint_of
 from adage.pipeline import ByHand, read_by_hand, stages
 from adage.recipe import Endpoint, Recipe
 from adage.records import Record
-from adage.stage import Outcome, Stage
-from adage.store.run import Run, StageState
+from adage.store.run import Run
 
 _BYTES_PER_TOKEN = 3.5
 """Rough size of a token in UTF-8 text of any script; the plan says that its token counts are estimates."""
@@ -37,27 +36,15 @@ class StagePlan(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Price of the new calls; None where a model's price is unknown."""
 
 
-class Silent:
-    """A watcher that says nothing."""
-
-    def starts(self, stage: AnyStage, rows: int, changes: list[str], calls: int | None) -> None:
-        """Nothing."""
-
-    def row(self, stage: AnyStage, outcome: Outcome) -> None:
-        """Nothing."""
-
-    def ends(self, state: StageState, *, fresh: bool) -> None:
-        """Nothing."""
-
-
-async def plan(recipe: Recipe, folder: Path, *, limit: int | None = None) -> list[StagePlan]:
+async def plan(path: Path, *, out: Path | None = None, limit: int | None = None) -> list[StagePlan]:
     """The calls, tokens and money that each stage still needs; makes no model call and changes no run.
 
     Counts are exact for stages whose input is at hand. The corpus is read and merged in a temporary folder; what comes
     after a stage that needs models is bounded from above by what it would yield if nothing were dropped.
     """
+    recipe = open_recipe(path, out)
     by_hand = read_by_hand(recipe, language_of(recipe))
-    cast = assemble(recipe, folder / ".adage", replay=True)
+    cast = assemble(recipe, stores_of(path), replay=True)
     try:
         with tempfile.TemporaryDirectory() as scratch:
             return await _plan(recipe, cast, by_hand, Run(Path(scratch)), limit)
@@ -81,15 +68,14 @@ async def _plan(recipe: Recipe, cast: Cast, by_hand: ByHand, scratch: Run, limit
             rows, n_rows = StageOutput(scratch, state, stage.folder), state.counts.made
             plans.append(StagePlan(stage=stage.name, rows=state.counts.rows_in, up_to_date=False, exact=True, calls=0))
             continue
-        plans.append(_stage_plan(stage, rows, n_rows, recipe, cast))
+        plans.append(await _stage_plan(stage, rows, n_rows, recipe, cast))
         rows, n_rows = None, stage.estimate(n_rows).rows
     return plans
 
 
-def _stage_plan(stage: AnyStage, rows: Rows | None, n_rows: int, recipe: Recipe, cast: Cast) -> StagePlan:
+async def _stage_plan(stage: AnyStage, rows: Rows | None, n_rows: int, recipe: Recipe, cast: Cast) -> StagePlan:
     """Exact where the stage's requests follow from its rows alone, an upper bound otherwise."""
-    per_row = type(stage).requests is not Stage.requests and type(stage).prepare is Stage.prepare
-    if rows is None or not per_row:
+    if rows is None or not stage.plannable:
         calls = stage.estimate(n_rows).calls
         tokens = calls * (stage.reply_tokens + 400)
         return StagePlan(
@@ -102,7 +88,7 @@ def _stage_plan(stage: AnyStage, rows: Rows | None, n_rows: int, recipe: Recipe,
             usd=_price(stage, recipe, calls * 400, calls * stage.reply_tokens),
         )
     sizes: dict[str, int] = {}
-    context = stage.context()
+    context = await stage.prepare(rows.read(stage.slim), None)
     for row in rows.read(stage.row):
         for request in stage.requests(row, context, 0):
             sizes[request.key()] = sum(len(message.content.encode()) for message in request.messages)

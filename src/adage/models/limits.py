@@ -1,0 +1,153 @@
+"""How much one endpoint is asked at a time and by the minute: limits that everybody who talks to it shares."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from types import TracebackType
+
+WINDOW_S = 60.0
+"""What "per minute" means: no stretch of this length holds more than the limit, wherever it begins."""
+
+
+class Limiter:
+    """At most so many at once: halves when the server is overloaded, grows by one per full round of successes.
+
+    Additive increase, multiplicative decrease (Chiu & Jain 1989). First come, first served.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.limit = float(most)
+        self.in_flight = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._halved_at = -1.0
+
+    async def __aenter__(self) -> None:
+        if self._waiting or self.in_flight >= int(self.limit):
+            turn = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            try:
+                await turn
+            except asyncio.CancelledError:
+                if turn.done() and not turn.cancelled():
+                    self._leave()
+                raise
+        else:
+            self.in_flight += 1
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._leave()
+
+    def succeeded(self) -> None:
+        """Note a success."""
+        self.limit = min(float(self.most), self.limit + 1.0 / self.limit)
+
+    def overloaded(self, sent_at: float) -> None:
+        """Note a refusal of a request sent at `sent_at`; requests of one burst halve the limit once."""
+        if sent_at > self._halved_at:
+            self.limit = max(1.0, self.limit / 2)
+            self._halved_at = time.monotonic()
+
+    def _leave(self) -> None:
+        self.in_flight -= 1
+        while self._waiting and self.in_flight < int(self.limit):
+            turn = self._waiting.popleft()
+            if not turn.done():
+                self.in_flight += 1
+                turn.set_result(None)
+
+
+class Taken:
+    """An amount that counts against a rate from `at` on, for one window."""
+
+    __slots__ = ("amount", "at", "counts")
+
+    def __init__(self, at: float, amount: int) -> None:
+        self.at = at
+        self.amount = amount
+        self.counts = True
+
+
+class Rate:
+    """At most `most` units in any minute, first come, first served; the clock is that of the event loop.
+
+    A taker may turn out to have needed less or more than it took: `settle` corrects that, and those who wait notice.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._taken: deque[Taken] = deque()
+        self._sum = 0
+        self._turn = asyncio.Lock()
+        self._settled = asyncio.Event()
+
+    async def take(self, amount: int = 1) -> Taken:
+        """Wait until `amount` more units fit into the last minute, and take them.
+
+        An amount above the limit waits for an empty minute, since it would never fit.
+        """
+        loop = asyncio.get_running_loop()
+        async with self._turn:
+            while (wait_s := self._wait_s(min(amount, self.most), loop.time())) > 0:
+                self._settled.clear()
+                timer = loop.call_later(wait_s, self._settled.set)
+                try:
+                    await self._settled.wait()
+                finally:
+                    timer.cancel()
+            taken = Taken(loop.time(), amount)
+            self._taken.append(taken)
+            self._sum += amount
+            return taken
+
+    def settle(self, taken: Taken, amount: int) -> None:
+        """Count `amount` instead of what was taken."""
+        if taken.counts:
+            self._sum += amount - taken.amount
+            taken.amount = amount
+            self._settled.set()
+
+    def _wait_s(self, amount: int, now: float) -> float:
+        """Seconds until the oldest entry that stands in the way leaves the window; 0 where none does."""
+        while self._taken and self._taken[0].at <= now - WINDOW_S:
+            gone = self._taken.popleft()
+            gone.counts = False
+            self._sum -= gone.amount
+        excess, until = self._sum + amount - self.most, now
+        for taken in self._taken:
+            if excess <= 0:
+                break
+            excess -= taken.amount
+            until = taken.at + WINDOW_S
+        return until - now
+
+
+class Limits:
+    """What one endpoint may be asked: so much at once, and by the minute. Models at one endpoint share one of these.
+
+    A retry counts as a request of its own. Of a request's tokens, the most that it can need are taken when it is sent
+    (a token is at least a byte of the prompt), and what it needed is counted once the endpoint has said so.
+    """
+
+    def __init__(
+        self, concurrency: int, *, requests_per_minute: int | None = None, tokens_per_minute: int | None = None
+    ) -> None:
+        self.gate = Limiter(concurrency)
+        self._requests = Rate(requests_per_minute) if requests_per_minute else None
+        self._tokens = Rate(tokens_per_minute) if tokens_per_minute else None
+
+    async def admit(self, most_tokens: int) -> Taken | None:
+        """Wait until one request of at most so many tokens may be sent; what it takes of the tokens' rate."""
+        taken = await self._tokens.take(most_tokens) if self._tokens else None
+        if self._requests:
+            await self._requests.take()
+        return taken
+
+    def settle(self, taken: Taken | None, tokens: int) -> None:
+        """Note how many tokens an admitted request has needed."""
+        if self._tokens and taken:
+            self._tokens.settle(taken, tokens)
