@@ -1,12 +1,14 @@
 """Asking for a structured answer: tolerant reading, one second chance, raw text as evidence."""
 
+from contextlib import suppress
+
 import msgspec
 import pytest
 
-from adage.errors import BadRequest, UnparsableReply
-from adage.models.ask import ask, object_schema
+from adage.errors import BadRequest, ModelError, UnparsableReply
+from adage.models.ask import Asked, ask, object_schema, questions
 from adage.models.base import ChatReply, Message
-from adage.models.fake import ScriptedModel
+from adage.models.fake import Rule, ScriptedModel
 
 MESSAGES = (Message(role="system", content="Be brief."), Message(role="user", content="A number?"))
 SCHEMA = object_schema(number={"type": "integer"}, why={"type": "string"})
@@ -95,3 +97,31 @@ def test_a_schema_has_exactly_its_properties():
     """All required, none more, in the order given."""
     assert list(SCHEMA["properties"]) == SCHEMA["required"] == ["number", "why"]
     assert SCHEMA["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(
+    ("replies", "status", "calls"),
+    [
+        (['{"number": 3}'], "ok", 1),
+        (["{number: '3',}"], "repaired", 1),
+        (["Three.", '{"number": 3}'], "asked_again", 2),
+        (["Three.", "Three."], "invalid", 2),
+        (["I cannot help with that."], "refused", 1),
+        (['{"number": 1', '{"number": 1'], "truncated", 2),
+        ([None], "http_error", 1),
+    ],
+)
+async def test_every_question_is_noted_with_what_became_of_it(replies, status, calls):
+    """Whoever runs the row learns model, status and journal keys, whether there was an answer or an error."""
+    asked = model(*replies)
+    if None in replies:
+        asked = ScriptedModel("m", [Rule(fail="EndpointBusy")])
+    noted: list[Asked] = []
+    token = questions.set(noted)
+    try:
+        with suppress(ModelError):
+            await ask(asked, MESSAGES, SCHEMA, Number)
+    finally:
+        questions.reset(token)
+    assert [(question.model, question.status, len(question.keys)) for question in noted] == [("m", status, calls)]
+    assert noted[0].keys[0] == asked.request(MESSAGES, SCHEMA).key()

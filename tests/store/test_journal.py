@@ -182,3 +182,33 @@ async def test_no_secret_is_stored(path, monkeypatch):
     stored = b"".join(file.read_bytes() for file in path.parent.iterdir())
     assert b"secret" not in stored
     assert b"ADAGE_TEST_KEY" not in stored
+
+
+async def test_calls_can_be_read_out(path):
+    """Every call comes out once, in the order of its key, also where there are many; one model's alone if wanted."""
+    with Journal(path) as journal:
+        await asyncio.gather(
+            *(journal.put(request(n, m).key(), request(n, m), reply(n)) for n in range(1100) for m in ("a", "b"))
+        )
+        found = list(journal.calls())
+        assert [call.key for call in found] == sorted(request(n, m).key() for n in range(1100) for m in ("a", "b"))
+        assert found[0].request.key() == found[0].key
+        assert len(list(journal.calls(model="b"))) == 1100
+
+
+async def test_pruning_deletes_what_is_named_and_nothing_else(path):
+    """Calls of other models, and those in use, stay; the journal is whole and smaller afterwards."""
+    with Journal(path) as journal:
+        await asyncio.gather(
+            *(journal.put(request(n, m).key(), request(n, m), reply(n)) for n in range(2000) for m in ("old", "new"))
+        )
+        kept = {request(n, "old").key() for n in range(10)}
+        before = journal.stats()
+        assert journal.prune(model="old", keep=kept) == 1990
+        after = journal.stats()
+        assert after.models == {"old": 10, "new": 2000}
+        assert after.bytes < before.bytes
+        assert journal.verify() == 2010
+        assert journal.prune(model="nobody") == 0
+        assert await journal.put(request(1, "old").key(), request(1, "old"), reply(1)) == reply(1)
+        assert journal.prune() == 2010

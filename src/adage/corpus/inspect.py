@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from adage.corpus.dedupe import LARGE_GROUP, groups, merge
-from adage.corpus.judge import Problem
+from adage.corpus.judge import PLACES, Problem
 from adage.corpus.mapping import Mapping
 from adage.corpus.read import DEFAULTS, Reading, ReadOptions, describe_tables, open_tables, read_mapped
 from adage.corpus.source import source as find_source
@@ -60,9 +60,14 @@ class Inspection(Record, frozen=True, kw_only=True, omit_defaults=False):
     samples: tuple[RawRow, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
-        """The inspection as plain data for JSON."""
+        """The inspection as plain data for JSON; problems by their kind."""
         plain: dict[str, object] = msgspec.to_builtins(self)
-        return plain | {"source": msgspec.structs.asdict(self.source) if self.source else None}
+        source = msgspec.structs.asdict(self.source) if self.source else None
+        problems = {
+            problem.kind: {"count": problem.count, "places": list(problem.places), "note": problem.note}
+            for problem in self.problems
+        }
+        return plain | {"source": source, "problems": problems}
 
     def page(self) -> RenderableType:
         """The inspection for a terminal; texts are isolated, so that right-to-left ones leave their lines in order."""
@@ -98,7 +103,7 @@ def _inspection(path: Path, reading: Reading, language: Language, found: Source)
     reasons = [row.rejected.split(":")[0] for row in reading.rows]
     verdict, advice = _verdict(reasons, len(merged.rows))
     extra = [
-        Problem(kind=kind, count=len(pairs), places=tuple(f"{a.merged} = {a.kept}" for a in pairs[:10]), note=note)
+        Problem(kind=kind, count=len(pairs), places=tuple(f"{a.merged} = {a.kept}" for a in pairs[:PLACES]), note=note)
         for kind, pairs, note in (
             (
                 "merged_by_spaces",
@@ -113,15 +118,16 @@ def _inspection(path: Path, reading: Reading, language: Language, found: Source)
         )
         if pairs
     ]
-    extra += [
-        Problem(
-            kind="large_group",
-            count=len(group),
-            places=tuple(merged.rows[i].place for i in group[:10]),
-            note=f"more than {LARGE_GROUP} proverbs hang together by spelling or shared explanations",
+    if grouped.large:
+        extra.append(
+            Problem(
+                kind="large_group",
+                count=sum(map(len, grouped.large)),
+                places=tuple(merged.rows[group[0]].place for group in grouped.large[:PLACES]),
+                note=f"proverbs in {len(grouped.large)} groups of more than {LARGE_GROUP}, held together by spelling "
+                "or shared explanations; a group's first member is named",
+            )
         )
-        for group in grouped.large
-    ]
     return Inspection(
         file=path.name,
         language=language.code,
@@ -174,7 +180,8 @@ def _page(seen: Inspection) -> Iterator[RenderableType]:
     yield _lines(("  •", "dim"), [_sample(row) for row in seen.samples])
     if seen.problems:
         yield _problem_table(seen)
-    yield _lines(("  !", "yellow"), [Text(warning) for warning in seen.warnings])
+    if seen.warnings:
+        yield _lines(("  !", "yellow"), [Text(warning) for warning in seen.warnings])
 
 
 def _lines(mark: tuple[str, str], texts: Sequence[Text]) -> RenderableType:
@@ -186,7 +193,7 @@ def _lines(mark: tuple[str, str], texts: Sequence[Text]) -> RenderableType:
 
 
 def _sample(row: RawRow) -> Text:
-    explanation = row.explanations[0] if row.explanations else "(no explanation)"
+    explanation = row.explanations[0] if row.explanations else row.gloss or "(no explanation)"
     return Text.assemble(isolate(_cut(row.text)), "\n", (isolate(_cut(explanation)), "dim"))
 
 

@@ -65,8 +65,8 @@ def write_batch(
 ) -> dict[Path, int]:
     """Write the requests that are owed, and note them as sent.
 
-    Batch services take one model a file, so several models get files of their own: `target` with the model's name before
-    its ending.
+    Batch services take one model a file, so several models get files of their own: `target` with the model's name
+    before its ending.
 
     Args:
         target: The file to write.

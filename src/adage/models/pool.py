@@ -16,9 +16,9 @@ from adage.models.chat import EndpointModel
 class PoolModel:
     """A chat model with several addresses.
 
-    Whoever puts endpoints into a pool says that they serve the same model, so a reply is stored without the address that
-    gave it: the key holds `pool` as the family, the first member's model id, and the sampling, which all members share.
-    Members may be added, taken away and reordered behind the first without paying anything twice.
+    Whoever puts endpoints into a pool says that they serve the same model, so a reply is stored without the address
+    that gave it: the key holds `pool` as the family, the first member's model id, and the sampling, which all members
+    share. Members may be added, taken away and reordered behind the first without paying anything twice.
 
     Raises:
         RecipeError: the members do not sample alike.
@@ -55,8 +55,7 @@ class PoolModel:
             BadRequest: a member refused this one request; the others would do the same.
             ModelError: no member answered.
         """
-        left = list(self._usable)
-        fault: ModelError | None = None
+        left, faults = list(self._usable), list[ModelError]()
         while left:
             member = min(left, key=self._load)
             left.remove(member)
@@ -65,12 +64,10 @@ class PoolModel:
             except BadRequest:
                 raise
             except ModelError as error:
+                faults.append(error)
                 if error.fatal and member in self._usable and len(self._usable) > 1:
                     self._usable.remove(member)
-                if fault is None or not error.fatal:
-                    fault = error
-        assert fault is not None, "a pool has at least one member"
-        raise fault
+        raise next((fault for fault in faults if not fault.fatal), faults[-1])
 
     def body(self, request: ChatRequest) -> dict[str, Any]:
         """The JSON body that the first member is sent."""
