@@ -42,11 +42,10 @@ class Cast:
 
     def usage(self) -> Usage:
         """Calls and tokens of all models so far."""
-        total = Usage()
-        for model in self.played.values():
-            for name, value in msgspec.structs.asdict(model.usage).items():
-                setattr(total, name, getattr(total, name) + value)
-        return total
+        parts = [msgspec.structs.asdict(model.usage) for model in self.played.values()]
+        unknown = any(part["usd"] is None for part in parts)
+        summed = {name: sum(part[name] or 0 for part in parts) for name in Usage.__struct_fields__}
+        return Usage(**summed | ({"usd": None} if unknown else {}))
 
     async def close(self) -> None:
         """Free connections, models and databases."""

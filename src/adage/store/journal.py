@@ -37,7 +37,7 @@ class JournalStats(Record, frozen=True, kw_only=True):
 
     calls: int
     bytes: int
-    """Size of the database file."""
+    """Size of the database."""
     models: dict[str, int]
     """Calls by model id."""
     prompt_tokens: int
@@ -119,6 +119,9 @@ class Journal:
     def stats(self) -> JournalStats:
         """Counts over all stored calls."""
         with _journal_errors(self.path), self._lock:
+            (size,) = self._reader.execute(
+                "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+            ).fetchone()
             calls, *tokens = self._reader.execute(
                 "SELECT count(*), total(reply ->> 'prompt_tokens'), total(reply ->> 'completion_tokens'), "
                 "total(reply ->> 'cached_tokens') FROM calls"
@@ -127,7 +130,7 @@ class Journal:
             models = self._reader.execute("SELECT request ->> 'model' AS m, count(*) FROM calls GROUP BY m ORDER BY m")
             return JournalStats(
                 calls=calls,
-                bytes=self.path.stat().st_size,
+                bytes=size,
                 models=dict(models),
                 prompt_tokens=prompt,
                 completion_tokens=completion,
@@ -157,6 +160,7 @@ class Journal:
             doomed = "DELETE FROM calls WHERE key IN (SELECT value FROM json_each(?))"
             self._reader.execute(doomed, (msgspec.json.encode(gone).decode(),))
             self._reader.execute("VACUUM")
+            self._reader.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return len(gone)
 
     def verify(self) -> int:

@@ -23,7 +23,7 @@ _RIVALS = 1_000
 """Keys met through the rarest n-grams of a key after which its less rare ones are not looked up."""
 _BUCKETS = 22
 """Binary logarithm of the number of buckets that n-grams are hashed into, which bounds the memory of counting them."""
-_BLOCK = 1 << 22
+_BLOCK = 1 << 20
 """Meetings of keys that are held in memory at once."""
 
 
@@ -55,13 +55,13 @@ def near_pairs(keys: Sequence[str], *, threshold: float = THRESHOLD) -> list[tup
         for hit in np.flatnonzero(scores):
             b = others[hit]
             similarity = Indel.normalized_similarity(a, b)
-            if similarity >= threshold and _same_words(a, b):
+            if similarity >= threshold and same_words(a, b):
                 i, j = sorted((by_length[place], by_length[rivals[hit]]))
                 found.append((i, j, similarity))
     return sorted(found)
 
 
-def _same_words(a: str, b: str) -> bool:
+def same_words(a: str, b: str) -> bool:
     """Whether two close keys are long enough to tell, or one is the other with something added."""
     return min(len(a), len(b)) >= _SHORT or Indel.distance(a, b) == abs(len(a) - len(b))
 
