@@ -99,6 +99,9 @@ class Silent:
     def begins(self, usage: Callable[[], Usage]) -> None:
         """Nothing."""
 
+    def prepares(self, stage: AnyStage) -> None:
+        """Nothing."""
+
     def starts(self, stage: AnyStage, rows: int, changes: list[str], calls: int | None) -> None:
         """Nothing."""
 

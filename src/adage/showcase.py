@@ -62,7 +62,7 @@ async def _build_one(folder: Path, watcher: Watcher | None) -> DemoResult:
         language=folder.name.removeprefix("capr-"),
         benchmark=str(built.benchmark),
         states=built.states,
-        items=tuple(sample_items(run, 2)),
+        items=tuple(sample_items(run, 4)),
         controls={assembly: tuple(found) for assembly, found in built.controls.items()},
         judges=tuple(judge_rates(judged_items(run), list(run.rows("6-validate", PROBES, Probe)))),
         seconds=round(time.monotonic() - started, 1),

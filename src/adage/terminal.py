@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
@@ -35,6 +36,7 @@ class Reporter:
     def __init__(self, console: Console, *, quiet: bool = False) -> None:
         self._console, self._quiet = console, quiet
         self._bar: Progress | None = None
+        self._status: Status | None = None
         self._task: TaskID | None = None
         self._done = self._dropped = self._failed = self._total = 0
         self._said = 0.0
@@ -44,15 +46,24 @@ class Reporter:
         """Take what tells the calls and tokens spent so far."""
         self._usage = usage
 
+    def prepares(self, stage: AnyStage) -> None:
+        """Say which stage is being prepared: encoding a large corpus takes minutes."""
+        if not self._quiet and self._console.is_terminal:
+            self._status = self._console.status(f"{stage.name}: preparing")
+            self._status.start()
+
     def starts(self, stage: AnyStage, rows: int, changes: list[str], calls: int | None) -> None:
         """Announce a stage: what changed, and how many model calls it will make."""
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
         self._done = self._dropped = self._failed = 0
         self._total, self._said = rows, time.monotonic()
         if self._quiet:
             return
         for change in changes:
             self._console.print(Text(f"  {stage.name}: changed {change}", style="dim"))
-        if calls is not None:
+        if calls:
             self._console.print(Text(f"  {stage.name}: {calls} model calls are new", style="dim"))
         if self._console.is_terminal:
             self._bar = Progress(

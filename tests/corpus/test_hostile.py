@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sqlite3
 import zipfile
@@ -104,6 +105,24 @@ def test_zip_in_zip(tmp_path: Path) -> None:
         archive.write(inner, "inner.zip")
         archive.writestr("c.txt", "\n".join(SAYINGS))
     assert [problem.kind for problem in read(file, EN).problems if problem.kind == "unread"] == ["unread"]
+
+
+def test_damaged_member(tmp_path: Path) -> None:
+    """A member whose bytes are damaged is listed as unread; a damaged gzip file is refused."""
+    file = tmp_path / "c.zip"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("good.txt", "\n".join(SAYINGS))
+        archive.writestr("bad.txt", "Look before you leap\n" * 9)
+    file.write_bytes(file.read_bytes().replace(b"leap\nLook", b"leap\nLock", 1))
+    reading = read(file, EN)
+    assert len(reading.rows) == len(SAYINGS)
+    assert [problem.places for problem in reading.problems if problem.kind == "unread"] == [
+        ("bad.txt: Bad CRC-32 for file 'bad.txt'",)
+    ]
+    packed = bytearray(gzip.compress("\n".join(SAYINGS).encode()))
+    packed[12:20] = b"\xff" * 8
+    with pytest.raises(CorpusError, match="not sound gzip"):
+        read(write(tmp_path / "c.txt.gz", bytes(packed)), EN)
 
 
 def test_xlsx_formulas_and_links(tmp_path: Path) -> None:

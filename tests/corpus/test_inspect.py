@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from rich.cells import cell_len
 from rich.console import Console
 
 from adage.corpus import ReadOptions, inspect
@@ -41,6 +42,7 @@ def test_plain_data(tmp_path: Path) -> None:
     assert plain["records"] == 4
     assert plain["rejected"] == 1
     assert plain["source"]["licence"] == "unknown"
+    assert plain["problems"]["wrong_language"] == {"count": 1, "places": ["c.csv:5"], "note": ""}
 
 
 def test_page_isolates_text(tmp_path: Path) -> None:
@@ -53,6 +55,19 @@ def test_page_isolates_text(tmp_path: Path) -> None:
     page = console.export_text()
     assert "ready" in page
     assert "\u2068يد واحدة لا تصفق\u2069" in page
+    assert "\u2068:5\u2069" in page
+
+
+def test_page_keeps_its_width(tmp_path: Path) -> None:
+    """Long texts are cut by the cells they take, so that a sample stays on its line also in wide characters."""
+    file = tmp_path / "c.csv"
+    file.write_text(f"text,explanation\n猿も木から落ちる,{'どんな名人でも失敗することがあるという' * 9}\n", "utf-8")
+    console = Console(width=100, record=True, file=(tmp_path / "out").open("w", encoding="utf-8"))
+    console.print(inspect(file, load("ja")).page())
+    console.file.close()
+    [line] = [line for line in console.export_text().splitlines() if "名人" in line]
+    assert "…" in line
+    assert cell_len(line) <= 100
 
 
 def test_needs_mapping(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from adage.errors import (
     RequestRejected,
 )
 from adage.models.endpoint import Endpoint, failure_of
-from adage.models.limits import Limiter
+from adage.models.limits import Limiter, Limits
 from endpoint import FakeEndpoint, answer, cut, reset, stall, status
 
 BODY = {"model": "fake", "messages": [{"role": "user", "content": "Hm?"}]}
@@ -218,16 +218,56 @@ async def test_time_limit_counts_from_sending_not_from_queueing(server):
 
 
 async def test_concurrency_is_bounded_and_backs_off(server):
-    """No more calls than allowed are in flight; a burst of 429 halves the limit once, successes raise it slowly."""
+    """No more calls than allowed are in flight; refusals lower the limit, successes raise it again."""
     server.latency_s = 0.01
     async with Client(server.url, concurrency=8) as client:
         await asyncio.gather(*(client.post() for _ in range(40)))
         assert server.peak == 8
         server.faults.extend([status(429)] * 8)
         await asyncio.gather(*(client.post() for _ in range(8)))
-        assert 4.0 <= client.endpoint.limits.gate.limit < 6.0
+        assert client.endpoint.limits.gate.limit < 6.0
         await asyncio.gather(*(client.post() for _ in range(60)))
         assert client.endpoint.limits.gate.limit == 8.0
+
+
+async def test_endpoints_that_share_limits_share_them_all(server):
+    """Two models at one server: together no more at once than the server's limit, each no more than its own."""
+    server.latency_s = 0.01
+    limits = Limits(6)
+    async with Client(server.url, concurrency=2, limits=limits) as one, Client(server.url, limits=limits) as two:
+        await asyncio.gather(*(one.post() for _ in range(20)))
+        assert server.peak == 2
+        await asyncio.gather(*(client.post() for client in (one, two) for _ in range(20)))
+        assert server.peak == 6
+
+
+async def test_a_call_that_is_turned_away_leaves_its_place_to_others(server):
+    """While one call waits as long as the server asked, the others go on."""
+    server.faults.append(status(429, Retry_After="60"))
+    async with Client(server.url, concurrency=1) as client:
+        back = asyncio.Event()
+
+        async def wait(_):
+            await back.wait()
+
+        client.endpoint._sleep = wait
+        turned_away = asyncio.create_task(client.post())
+        await asyncio.gather(*(client.post() for _ in range(3)))
+        back.set()
+        assert await turned_away == "HM?"
+
+
+async def test_requests_by_the_minute_are_those_that_were_sent(server):
+    """Retries count, and the tokens that the server reports replace those that were set aside."""
+    limits = Limits(8, requests_per_minute=3, tokens_per_minute=5000)
+    server.faults.append(status(500))
+    async with Client(server.url, limits=limits) as client:
+        await client.post({**BODY, "max_tokens": 4000})
+        await client.post({**BODY, "max_tokens": 4000})
+        waiting = asyncio.create_task(client.post())
+        await asyncio.sleep(0.05)
+        assert server.calls == 3
+        waiting.cancel()
 
 
 async def test_the_limiter_never_loses_a_slot():

@@ -1,13 +1,14 @@
-"""Limits by the minute: no minute holds more than allowed, nobody waits longer than needed, nothing overtakes."""
+"""Limits: no minute holds more than allowed, a full server is neither stormed nor left idle, nothing overtakes."""
 
 import asyncio
 import itertools
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adage.models.limits import WINDOW_S, Limits, Rate
+from adage.models.limits import WINDOW_S, Limiter, Limits, Rate
 from clock import run_skipping
 
 
@@ -26,16 +27,16 @@ def test_no_minute_holds_more_than_the_limit(most, gaps, amounts):
     """Whatever comes when, the sum over any minute stays within the limit, in the order of coming."""
 
     async def work():
-        rate, events = Rate(most), []
+        rate, events, coming = Rate(most), [], itertools.count()
 
-        async def use(at, number, amount):
+        async def use(at, amount):
             await asyncio.sleep(at)
+            number = next(coming)
             await rate.take(amount)
             events.append((asyncio.get_running_loop().time(), amount, number))
 
-        starts = itertools.accumulate(gaps)
-        wanted = [(at, i, min(amount, most)) for i, (at, amount) in enumerate(zip(starts, amounts, strict=False))]
-        await asyncio.gather(*(use(*each) for each in wanted))
+        wanted = zip(itertools.accumulate(gaps), amounts, strict=False)
+        await asyncio.gather(*(use(at, min(amount, most)) for at, amount in wanted))
         return events
 
     events = run_skipping(work())
@@ -110,3 +111,47 @@ def test_one_who_gives_up_waiting_leaves_room():
         return asyncio.get_running_loop().time()
 
     assert run_skipping(work()) == pytest.approx(60.0, abs=0.1)
+
+
+def storm(limiter, capacity, *, calls=1000, latency_s=0.1, wait_s=1.0):
+    """Seconds until a server that takes `capacity` at once has answered all calls, and how many it has refused."""
+    busy = refused = 0
+
+    async def call():
+        nonlocal busy, refused
+        while True:
+            async with limiter:
+                sent_at = time.monotonic()
+                if busy < capacity:
+                    busy += 1
+                    await asyncio.sleep(latency_s)
+                    busy -= 1
+                    limiter.succeeded()
+                    return
+                await asyncio.sleep(0.001)
+                refused += 1
+                limiter.overloaded(sent_at)
+            await asyncio.sleep(wait_s)
+
+    async def work():
+        await asyncio.gather(*(call() for _ in range(calls)))
+        return asyncio.get_running_loop().time()
+
+    return run_skipping(work()), refused
+
+
+@pytest.mark.parametrize("capacity", [1, 4, 32, 100])
+def test_a_full_server_is_kept_busy_and_not_stormed(capacity):
+    """A thousand calls at 256 against a server that takes fewer: near the ideal time, with few refusals."""
+    seconds, refused = storm(Limiter(256), capacity)
+    assert seconds <= 1.1 * 100 / capacity + 1.5
+    assert refused < 256 + 150
+
+
+def test_the_limit_recovers_when_the_server_does():
+    """After a burst of refusals at a moment of weakness, the whole concurrency is in use again within seconds."""
+    limiter = Limiter(64)
+    storm(limiter, 2, calls=64)
+    assert limiter.limit < 16
+    storm(limiter, 1000, calls=3000)
+    assert limiter.limit == 64.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import warnings
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -24,6 +25,8 @@ MAX_REPEATS = 1000
 """Copies of one spreadsheet row that are believed."""
 MAX_UNPACKED = 1 << 30
 """Bytes that an archive may unpack to."""
+BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, OSError, EOFError)
+"""What the standard library raises when a member of an archive is damaged, or packed in a way it does not know."""
 MAX_RATIO = 200
 """Packing ratio above which a member larger than 16 MiB is taken for a bomb."""
 
@@ -81,13 +84,13 @@ def read_xlsx(path: Path, name: str, is_header: IsHeader) -> list[Table]:
         CorpusError: Not a sound workbook, or one that looks like an attack.
     """
     members = check_archive(path, name)
-    with zipfile.ZipFile(path) as archive:
-        for member in members:
-            if member.filename.endswith((".xml", ".rels")):
-                with archive.open(member) as stream:
-                    _refuse_doctype(stream, name)
     tables: list[Table] = []
     try:
+        with zipfile.ZipFile(path) as archive:
+            for member in members:
+                if member.filename.endswith((".xml", ".rels")):
+                    with archive.open(member) as stream:
+                        _refuse_doctype(stream, name)
         with warnings.catch_warnings(action="ignore"):
             book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
             with closing(book):
@@ -96,7 +99,7 @@ def read_xlsx(path: Path, name: str, is_header: IsHeader) -> list[Table]:
                     rows = enumerate(sheet.iter_rows(values_only=True, max_col=MAX_COLUMNS), 1)
                     records = [([_value(cell) for cell in row], number) for number, row in rows]
                     tables.extend(_sheet(records, sheet.title, is_header))
-    except (KeyError, ValueError, TypeError, AttributeError, OSError, IndexError, SyntaxError) as error:
+    except (ValueError, TypeError, AttributeError, LookupError, SyntaxError, *BROKEN_ZIP) as error:
         raise CorpusError(f"{name} is not a sound workbook: {error}", hint="save it again as XLSX or CSV") from None
     return tables
 
@@ -133,8 +136,8 @@ def read_ods(path: Path, name: str, is_header: IsHeader) -> list[Table]:
                 sheets = _ods_sheets(stream)
     except KeyError:
         raise CorpusError(f"{name} has no content.xml", hint="save it again as ODS or CSV") from None
-    except expat.ExpatError as error:
-        raise CorpusError(f"{name} holds broken XML: {error}", hint="save it again as ODS or CSV") from None
+    except (expat.ExpatError, ValueError, *BROKEN_ZIP) as error:
+        raise CorpusError(f"{name} is not a sound spreadsheet: {error}", hint="save it again as ODS or CSV") from None
     return [table for title, records in sheets for table in _sheet(records, title, is_header)]
 
 

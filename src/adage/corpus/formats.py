@@ -6,6 +6,7 @@ import gzip
 import io
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -297,11 +298,14 @@ def _archive(path: Path, ask: Request) -> Content:
                 continue
             # The member's own name never becomes a path: it may point outside the folder.
             target = Path(folder) / f"{number}{Path(member.filename).suffix}"
-            target.write_bytes(archive.read(member))
             try:
+                target.write_bytes(archive.read(member))
                 content = load(target, ask)
             except CorpusError as error:
                 unread.append(f"{member.filename}: {error.message}")
+                continue
+            except books.BROKEN_ZIP as error:
+                unread.append(f"{member.filename}: {error}")
                 continue
             read.append(content)
             parts.append(member.filename)
@@ -329,7 +333,7 @@ def _gzipped(path: Path, ask: Request) -> Content:
         try:
             with gzip.open(path) as stream:
                 data = stream.read(books.MAX_UNPACKED // 4 + 1)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise CorpusError(f"{path.name} is not sound gzip: {error}", hint="fetch it again") from None
         if len(data) > books.MAX_UNPACKED // 4:
             raise CorpusError(f"{path.name} unpacks to more than {books.MAX_UNPACKED // 4:,} bytes", hint="split it")

@@ -295,7 +295,7 @@ def _text_by_content(profiles: Sequence[Profile]) -> Profile | None:
         for p in profiles
         if p.share >= 0.5
         and p.filled >= 0.5
-        and p.distinct >= 0.3
+        and (p.distinct >= 0.3 or len(profiles) == 1)
         and p.spaced >= SENTENCES
         and 4 <= p.length <= 300
         and p.tongue != "foreign"

@@ -134,8 +134,8 @@ class _Element:
         return fields
 
 
-_INLINE = {"a", "b", "em", "emphasis", "font", "hi", "i", "mark", "small", "span", "strong", "style", "u"}
-"""Elements of XHTML, TEI and FictionBook within running text."""
+_INLINE = {"a", "b", "em", "emphasis", "font", "i", "mark", "small", "span", "strong", "style", "u"}
+"""Elements of XHTML and FictionBook within running text."""
 
 
 class _XmlBuilder:

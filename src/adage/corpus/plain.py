@@ -124,9 +124,9 @@ def _md_cells(line: str) -> list[str]:
     return [cell.strip().replace("\\|", "|") for cell in regex.split(r"(?<!\\)\|", line.strip().strip("|"))]
 
 
-_GLOSSARY = tuple(
-    regex.compile(rf"(?P<text>.+?){sign}(?P<explanation>.+)")
-    for sign in (" – ", " — ", " - ", ": ", " = ", "：", "\\s*[(（](?=[^()（）]+[)）][.。]?\\s*$)")
+_GLOSSARY = (
+    *(regex.compile(rf"(?P<text>.+?){sign}(?P<explanation>.+)") for sign in (" – ", " — ", " - ", ": ", " = ", "：")),
+    regex.compile(r"(?P<text>.+?)\s*[(（](?P<explanation>[^()（）]+)[)）][.。]?"),
 )
 """Forms of a line that explains its proverb: a sign between the two, or the explanation in brackets at the end."""
 
@@ -146,11 +146,7 @@ def _glossary(lines: list[str]) -> Table | None:
         table = Table("", ["text", "explanation"])
         for number, line in filled:
             match = form.fullmatch(line)
-            cells = match.groupdict() if match else {"text": line, "explanation": ""}
-            explanation = cells["explanation"].rstrip()
-            if form is _GLOSSARY[-1]:
-                explanation = regex.sub(r"[)）][.。]?$", "", explanation)
-            table.add(Row({"text": cells["text"], "explanation": explanation}, f":{number}"))
+            table.add(Row(match.groupdict() if match else {"text": line, "explanation": ""}, f":{number}"))
         return table
     return None
 

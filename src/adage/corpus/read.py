@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import regex
@@ -197,7 +197,9 @@ def describe_tables(mapped: Mapped) -> str:
 
 
 def read_mapped(path: Path, mapped: Mapped, language: Language, options: ReadOptions, source_id: str) -> Reading:
-    """The rows of tables whose columns are known."""
+    """The rows of tables whose columns are known; the tables are emptied on the way, so that no row is held twice."""
+    largest = max(mapped.tables, key=lambda pair: len(pair[0].rows))[1]
+    problems = list(_file_problems(path.name, mapped))
     drafts: list[Draft] = []
     for table, mapping in mapped.tables:
         drafts.extend(_drafts(table, mapping, language, path.name))
@@ -207,16 +209,27 @@ def read_mapped(path: Path, mapped: Mapped, language: Language, options: ReadOpt
     _tell_apart(drafts)
     judge(drafts, language)
     content = mapped.content
-    problems = [*problems_of(drafts), *_file_problems(path.name, mapped)]
+    problems = [*problems_of(drafts), *problems]
+    warnings = tuple(_warnings(mapped, drafts, language))
     return Reading(
-        rows=tuple(_row(draft, number, source_id) for number, draft in enumerate(drafts, 1)),
+        rows=tuple(_row(draft, number, source_id) for number, draft in enumerate(_released(drafts), 1)),
         format=content.format,
         encoding=content.encoding,
         encoding_confidence=content.confidence,
-        mapping=max(mapped.tables, key=lambda pair: len(pair[0].rows))[1],
+        mapping=largest,
         problems=tuple(problems),
-        warnings=tuple(_warnings(mapped, drafts, language)),
+        warnings=warnings,
     )
+
+
+T = TypeVar("T")
+
+
+def _released(items: list[T]) -> Iterator[T]:
+    """The items in order; the list lets each go as it is given."""
+    items.reverse()
+    while items:
+        yield items.pop()
 
 
 def _tell_apart(drafts: Sequence[Draft]) -> None:
@@ -269,7 +282,7 @@ def _drafts(table: Table, mapping: Mapping, language: Language, name: str) -> It
         frozenset(column for column in mapping.explanations if _is_gloss(table, column, language)),
         kind_verdicts([first(row.cells.get(mapping.kind, "")).strip() for row in table.rows]),
     )
-    for row in table.rows:
+    for row in _released(table.rows):
         draft = _draft(row, columns)
         draft.place = f"{name}{row.place}"
         draft.rejected = _set_aside(row, draft.rejected, columns)

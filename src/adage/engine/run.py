@@ -53,6 +53,9 @@ class Watcher(Protocol):
     def begins(self, usage: Callable[[], Usage]) -> None:
         """A build begins; `usage` tells what it has spent so far."""
 
+    def prepares(self, stage: AnyStage) -> None:
+        """A stage looks at all its rows, which may take a while."""
+
     def starts(self, stage: AnyStage, rows: int, changes: list[str], calls: int | None) -> None:
         """A stage begins: its rows, what changed since it last ran, and its model calls not yet in the journal."""
 
@@ -92,6 +95,7 @@ class Engine:
             self._watcher.ends(old, fresh=False)
             return old
         attempts = self.attempts(stage, old)
+        self._watcher.prepares(stage)
         previous = self._run.context(stage.folder, stage.context)
         context = await stage.prepare(source.read(stage.slim), previous)
         rows, calls = self.outlook(stage, source, context, attempts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import email.utils
+import json
 import os
 import random
 import time
@@ -199,10 +200,7 @@ class Endpoint:
             return self._read(response, bytes(content), headers.get("Authorization", ""))
 
     def _read(self, response: aiohttp.ClientResponse, content: bytes, secret: str) -> dict[str, Any]:
-        try:
-            answer = msgspec.json.decode(content)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            answer = None
+        answer = _decoded(content)
         status = response.status
         if status == 200 and isinstance(answer, dict):
             if not answer.get("error"):
@@ -323,6 +321,19 @@ def _retry_after(value: str | None) -> float | None:
     try:
         return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
     except ValueError:
+        return None
+
+
+def _decoded(content: bytes) -> object:
+    """The JSON in `content`, or None; half characters (lone surrogates, broken UTF-8) become question marks."""
+    try:
+        return msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        lenient = json.dumps(json.loads(content.decode(errors="replace")), ensure_ascii=False)
+        return msgspec.json.decode(lenient.encode(errors="replace"))
+    except (ValueError, RecursionError):
         return None
 
 

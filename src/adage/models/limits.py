@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
 from types import TracebackType
@@ -12,9 +13,12 @@ WINDOW_S = 60.0
 
 
 class Limiter:
-    """At most so many at once: halves when the server is overloaded, grows by one per full round of successes.
+    """At most so many at once: as many as the server takes, first come, first served.
 
-    Additive increase, multiplicative decrease (Chiu & Jain 1989). First come, first served.
+    A refusal says that the server is full with what else is in flight, so the limit falls to that. It grows by one with
+    each success up to half of where it stood before, and from there by one with each full round of successes: slow
+    start and congestion avoidance (RFC 5681), with the window measured instead of guessed. What was refused is tried
+    again ten times as slowly, for each refusal costs somebody a wait.
     """
 
     def __init__(self, most: int) -> None:
@@ -22,7 +26,11 @@ class Limiter:
         self.limit = float(most)
         self.in_flight = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._halved_at = -1.0
+        self._steady = float(most)
+        """Limit from which it grows slowly."""
+        self._full: float = math.inf
+        """Calls in flight at the last refusal."""
+        self._refused_at = -1.0
 
     async def __aenter__(self) -> None:
         if self._waiting or self.in_flight >= int(self.limit):
@@ -44,13 +52,16 @@ class Limiter:
 
     def succeeded(self) -> None:
         """Note a success."""
-        self.limit = min(float(self.most), self.limit + 1.0 / self.limit)
+        by_round = 0.1 if abs(self.limit - self._full) <= 1 else 1.0
+        self.limit = min(float(self.most), self.limit + (1.0 if self.limit < self._steady else by_round / self.limit))
 
     def overloaded(self, sent_at: float) -> None:
-        """Note a refusal of a request sent at `sent_at`; requests of one burst halve the limit once."""
-        if sent_at > self._halved_at:
-            self.limit = max(1.0, self.limit / 2)
-            self._halved_at = time.monotonic()
+        """Note a refusal of a request that was sent at `sent_at` and is still counted as in flight."""
+        if sent_at > self._refused_at:  # the first of a burst
+            self._steady = self.limit / 2
+            self._refused_at = time.monotonic()
+        self._full = self.in_flight
+        self.limit = max(1.0, min(self.limit, self._full - 1.0))
 
     def _leave(self) -> None:
         self.in_flight -= 1

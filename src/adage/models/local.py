@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cached_property
@@ -13,18 +13,24 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
+from urllib.request import ProxyHandler, Request, build_opener
 
 import msgspec
 
 from adage.errors import BadReply, BadRequest, MissingExtra, RecipeError, StoreError
 from adage.models.base import ChatReply, ChatRequest, Message, Sampling
 from adage.models.chat import reply_of
+from adage.models.likelihood import letter_logprobs, text_logprob
 from adage.models.native import load_engine
 from adage.records import digest
 from adage.store.files import disk_errors, write_atomic
 
+T = TypeVar("T")
+
 _HASH_BLOCK = 1 << 20
+_LOOPBACK_TIMEOUT_S = 60.0
+_no_proxy = build_opener(ProxyHandler({}))
 
 
 class _Packaged(NamedTuple):
@@ -117,16 +123,41 @@ class LocalModel:
             BadRequest: the prompt exceeds the context, or llama.cpp cannot work with the schema.
             BadReply: llama.cpp failed.
         """
-        if self._engine is None:
-            self.check()
-            self._engine = _Engine.shared(self._model, self._context, self._threads, self._slots)
-        return await self._engine.run(_body(request, reuse_prefix=self._slots > 1))
+        return reply_of(await self.complete(_body(request, reuse_prefix=self._slots > 1)))
+
+    async def complete(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Run one chat completion in llama.cpp's own terms (those of OpenAI and more); raises as `chat` does."""
+        return await self._loaded().run(lambda engine: engine.chat(body))
+
+    async def letter_logprobs(self, messages: Sequence[Message], labels: Sequence[str]) -> list[float]:
+        """Log-probability of each label as the answer's first token, given that it is one of them; they add up to 1.
+
+        Raises:
+            BadRequest: a label is not exactly one token.
+            ModelError: as `chat` says.
+        """
+        return await self._loaded().run(lambda engine: letter_logprobs(engine, engine.prompt(messages), labels))
+
+    async def text_logprob(self, prompt: str, continuation: str) -> float:
+        """Natural logarithm of the probability of `continuation` after `prompt`; takes one short call a token.
+
+        Raises:
+            BadRequest: the model splits one of the text's characters into tokens, which llama.cpp cannot score.
+            ModelError: as `chat` says.
+        """
+        return await self._loaded().run(lambda engine: text_logprob(engine, prompt, continuation))
 
     async def close(self) -> None:
         """Let go of the weights; they leave memory when no other model uses them and the call that runs has ended."""
         if self._engine is not None:
             self._engine.release()
             self._engine = None
+
+    def _loaded(self) -> _Engine:
+        if self._engine is None:
+            self.check()
+            self._engine = _Engine.shared(self._model, self._context, self._threads, self._slots)
+        return self._engine
 
     @cached_property
     def _identity(self) -> str:
@@ -163,23 +194,42 @@ class _Engine:
             self._threads.submit(vars(self).pop, "_server", None)
             self._threads.shutdown(wait=False)
 
-    async def run(self, body: dict[str, Any]) -> ChatReply:
-        """Run one chat completion when its turn comes."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._complete, body)
+    async def run(self, work: Callable[[_Engine], T]) -> T:
+        """Do `work`, which may block, when its turn comes."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._guarded, work)
 
-    def _complete(self, body: dict[str, Any]) -> ChatReply:
+    def chat(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Run one chat completion."""
+        return _checked(self._server.handle_chat_completions(body))
+
+    def complete(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Run one completion."""
+        return _checked(self._server.handle_completions(body))
+
+    def tokens(self, text: str) -> list[int]:
+        """Token ids of a text, with what the model wants at the beginning of one."""
+        return [int(token) for token in self._post("/tokenize", content=text, add_special=True)["tokens"]]
+
+    def prompt(self, messages: Sequence[Message]) -> str:
+        """The messages in the model's chat template, up to where the answer begins."""
+        listed = [{"role": message.role, "content": message.content} for message in messages]
+        return str(self._post("/apply-template", messages=listed)["prompt"])
+
+    def _post(self, path: str, **body: Any) -> dict[str, Any]:  # noqa: ANN401 -- JSON
+        """Ask llama.cpp over loopback what it offers in no other way."""
+        request = Request(self._server.listening_address + path, msgspec.json.encode(body))  # noqa: S310 -- loopback
+        with _no_proxy.open(request, timeout=_LOOPBACK_TIMEOUT_S) as response:
+            return dict(msgspec.json.decode(response.read()))
+
+    def _guarded(self, work: Callable[[_Engine], T]) -> T:
         with self._loading:
-            server = self._server
+            self._server  # noqa: B018 -- loads the weights, once
         try:
-            answer = server.handle_chat_completions(body)
+            return work(self)
         except ValueError as error:
             raise BadRequest(f"llama.cpp refused the request: {error}") from error
-        except RuntimeError as error:
+        except (RuntimeError, OSError) as error:
             raise BadReply(f"llama.cpp failed: {error}") from error
-        if failure := answer.get("error"):
-            kind = BadRequest if failure.get("code") == 400 else BadReply
-            raise kind(f"llama.cpp: {failure.get('message')}", hint="a larger `context` holds a longer prompt")
-        return reply_of(answer)
 
     @cached_property
     def _server(self) -> Any:  # noqa: ANN401 -- xllamacpp has no types
@@ -201,6 +251,13 @@ class _Engine:
                 f"llama.cpp cannot load {str(path)!r}: {error}",
                 hint="expected a GGUF file of a text model that fits into memory; a smaller `context` takes less",
             ) from error
+
+
+def _checked(answer: dict[str, Any]) -> dict[str, Any]:
+    if failure := answer.get("error"):
+        kind = BadRequest if failure.get("code") == 400 else BadReply
+        raise kind(f"llama.cpp: {failure.get('message')}", hint="a larger `context` holds a longer prompt")
+    return answer
 
 
 def weights_of(model: str) -> Path:
@@ -281,11 +338,11 @@ def _body(request: ChatRequest, *, reuse_prefix: bool) -> dict[str, Any]:
         "cache_prompt": reuse_prefix,
     }
     if request.schema is not None:
-        body["grammar"] = _grammar(request.schema)
+        body["grammar"] = grammar_of(request.schema)
     return body | request.extra
 
 
-def _grammar(schema: dict[str, Any]) -> str:
+def grammar_of(schema: dict[str, Any]) -> str:
     """Grammar of compact JSON: free white space would cost a third of the tokens, and small models get lost in it."""
     compact = {"x-guidance": {"whitespace_flexible": False}, **schema}
     grammar: str = load_engine("xllamacpp").json_schema_to_grammar(msgspec.json.encode(compact).decode())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -57,16 +58,15 @@ def parse_json(reply: ChatReply, kind: type[T]) -> Parsed[T]:
     """
     inside, text = split_thinking(reply.text.encode(errors="replace").decode())
     thinking = "\n".join(part for part in (reply.reasoning, inside) if part)
-    candidates = tuple(_candidates(text))
     misfit = ""
-    for candidate in candidates:
+    for candidate in _candidates(text):
         try:
             return Parsed(msgspec.json.decode(candidate, type=kind), "ok", thinking)
         except msgspec.ValidationError as error:
             misfit = misfit or str(error)
         except (msgspec.DecodeError, RecursionError):
             continue
-    for found in _loaded(candidates, "" if reply.finish_reason == "length" else text):
+    for found in _loaded(_candidates(text), "" if reply.finish_reason == "length" else text):
         for shaped in _shapes(found, kind):
             try:
                 return Parsed(msgspec.convert(shaped, kind, strict=False), "repaired", thinking)
@@ -82,6 +82,8 @@ def split_thinking(text: str) -> tuple[str, str]:
     >>> split_thinking("<think>Hm.</think>{}")
     ('Hm.', '{}')
     """
+    if "<" not in text and "THINK]" not in text.upper():
+        return "", text.strip()
     thinking: list[str] = []
     answer: list[str] = []
     inside = False
@@ -179,7 +181,7 @@ def _last(text: str) -> int:
     return max(text.rfind("}"), text.rfind("]"))
 
 
-def _loaded(candidates: tuple[str, ...], broken: str) -> Iterator[object]:
+def _loaded(candidates: Iterator[str], broken: str) -> Iterator[object]:
     """What the candidates hold as JSON, then what can be made of `broken` up to its last closing bracket."""
     for candidate in candidates:
         try:
@@ -190,8 +192,10 @@ def _loaded(candidates: tuple[str, ...], broken: str) -> Iterator[object]:
     part = broken[opening : closing + 1] if 0 <= opening < closing else ""
     if part and len(part) <= _MAX_MENDED and part.count("{") + part.count("[") <= _MAX_BRACKETS:
         try:
-            yield repair_json(part, return_objects=True, skip_json_loads=True)
-        except (RecursionError, ValueError):
+            mended = repair_json(part, return_objects=True, skip_json_loads=True)
+            # through JSON again: half characters that the text had escaped must not come out as such
+            yield msgspec.json.decode(json.dumps(mended, ensure_ascii=False).encode(errors="replace"))
+        except (RecursionError, ValueError, msgspec.DecodeError):
             return
 
 

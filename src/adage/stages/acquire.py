@@ -38,6 +38,12 @@ class Acquired(Record, frozen=True, kw_only=True):
     """Row number → id of the proverb that the row merges into."""
     large_groups: dict[str, int] = {}
     """Meaning group → size, above `max_group`."""
+    groups: int = 0
+    """Meaning groups in all."""
+    explained: int = 0
+    """Proverbs with a usable explanation."""
+    flags: dict[str, int] = {}
+    """Kind of problem that does not reject → proverbs that have it."""
 
 
 class Acquire(Stage[RawRow, RawRow, Acquired, Proverb]):
@@ -95,11 +101,25 @@ class Acquire(Stage[RawRow, RawRow, Acquired, Proverb]):
             merged_into.update({str(row.number): ids[i] for row in others})
         sizes = collections.Counter(leader.group for leader in leaders.values())
         large = {group: n for group, n in sorted(sizes.items()) if n > self._options.max_group}
-        return Acquired(leaders=leaders, merged_into=merged_into, large_groups=large)
+        flags = collections.Counter(
+            kind for leader in leaders.values() for kind in {flag.partition(":")[0] for flag in leader.flags}
+        )
+        return Acquired(
+            leaders=leaders,
+            merged_into=merged_into,
+            large_groups=large,
+            groups=len(sizes),
+            explained=sum(bool(leader.explanations) for leader in leaders.values()),
+            flags=dict(sorted(flags.items())),
+        )
 
     def remarks(self, context: Acquired) -> Sequence[str]:
-        """Meaning groups that look too large to be true."""
-        return [
+        """Groups, explanations and flags, and meaning groups that look too large to be true."""
+        size = f"{len(context.leaders)} proverbs in {context.groups} meaning groups"
+        found = [f"{size}; {context.explained} have a usable explanation"]
+        if context.flags:
+            found.append("flagged: " + ", ".join(f"{kind} {n}" for kind, n in context.flags.items()))
+        return found + [
             f"meaning group {group} has {size} proverbs: check with `adage show` that they mean the same"
             for group, size in context.large_groups.items()
         ]

@@ -59,7 +59,7 @@ JOINED = frozenset(["Arab", "Beng", "Deva", "Gujr", "Guru", "Knda", "Mlym", "Ory
 """Scripts in which ZWNJ and ZWJ change what is written (in Arabic script: outside Arabic itself)."""
 
 # A whole phrase in one code point (U+FDF2 Allah, U+FDFA the blessing) is a letter to Unicode and a symbol to readers.
-_LETTER = regex.compile(r"[\p{L}--\uFDF0-\uFDFF]", regex.VERSION1)
+_LETTERS = regex.compile(r"[\p{L}--\uFDF0-\uFDFF]+", regex.VERSION1)
 _NEUTRAL = r"[\p{scx=Zyyy}\p{scx=Zinh}]"
 
 
@@ -69,7 +69,7 @@ def letters(text: str) -> str:
     >>> letters("صلّى ﷺ 3 a-b")
     'صلىab'
     """
-    return "".join(_LETTER.findall(text))
+    return "".join(_LETTERS.findall(text))
 
 
 def script_class(scripts: Iterable[str]) -> str:
@@ -101,8 +101,8 @@ def script_share(text: str, scripts: Iterable[str]) -> float:
     """
     own, neutral = _classes(tuple(scripts))
     found = letters(text)
-    counted = len(found) - len(neutral.findall(found))
-    return len(own.findall(found)) / counted if counted else 0.0
+    counted = len(found) - sum(map(len, neutral.findall(found)))
+    return sum(map(len, own.findall(found))) / counted if counted else 0.0
 
 
 def main_script(text: str) -> str:
@@ -120,9 +120,9 @@ def main_script(text: str) -> str:
 
 @lru_cache
 def _classes(scripts: tuple[str, ...]) -> tuple[regex.Pattern[str], regex.Pattern[str]]:
-    """Patterns of one letter of the scripts, and of one letter that no script owns."""
+    """Patterns of a run of letters of the scripts, and of a run of letters that no script owns."""
     own = script_class(scripts)
-    return regex.compile(f"[{own}]" if own else "(?!)"), regex.compile(_NEUTRAL)
+    return regex.compile(f"[{own}]+" if own else "(?!)"), regex.compile(f"{_NEUTRAL}+")
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,160 @@
+"""The whole generate stage, from rows to files, against a bare aiohttp loop that posts the same bodies.
+
+    python benchmarks/calls.py [--calls 2000] [--repeats 5] [--latency 0.05] [--stories 10] [--profile]
+
+Ours: prompts, journal on disk, parsing, checks, records, files. Theirs: post, read, decode, forget. Both at concurrency
+256 against one server. The ratio is that of the medians; CPU is that of the client process alone. At 50 ms both sides
+are bound by the processor; a language model takes a second and more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import cProfile
+import pstats
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import aiohttp
+import msgspec
+from stub import Running
+
+from adage.builder import Silent
+from adage.engine.run import Engine
+from adage.language import load
+from adage.models.chat import EndpointModel
+from adage.records import Proverb, Theme, proverb_id, seal
+from adage.stages.generate import Generate
+from adage.store.journal import Journal
+from adage.store.recorded import RecordedChat
+from adage.store.run import Run, StageState
+
+CONCURRENCY = 256
+
+
+class Proverbs:
+    """Rows as the cluster stage leaves them, made while they are read."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.hash = str(n)
+
+    def read(self, kind: type) -> Iterator:
+        for i in range(self.n):
+            text = f"The lantern number {i} teaches the sparrow to wait for the harvest"
+            name = proverb_id("en", text)
+            row = Proverb(
+                id=name,
+                language="en",
+                text=text,
+                key=text,
+                group=name,
+                explanation=f"Said of patience that is rewarded late, as case {i} shows to everybody who doubted it.",
+                source_id="src",
+                place=f"corpus.tsv:{i}",
+                theme=Theme(label="patience", by="stub", cluster=i % 20, name="patience", named_by="stub"),
+            )
+            yield seal(row) if kind is Proverb else msgspec.convert(row, kind, from_attributes=True)
+
+
+def generator(url: str, journal: Journal, **options: object) -> tuple[RecordedChat, EndpointModel]:
+    settings = {"max_tokens": 4096, "temperature": 0.7, "seed": 1, "concurrency": CONCURRENCY, **options}
+    model = EndpointModel("writer", base_url=url, model="stub", **settings)
+    return RecordedChat(model, journal), model
+
+
+def stage_of(model: RecordedChat, stories: int = 10) -> Generate:
+    return Generate(
+        n=stories, per_call=stories, model=model, hand={}, unit="proverb", word="proverb", language=load("en")
+    )
+
+
+async def whole_stage(url: str, n: int, folder: Path, stories: int = 10, **options: object) -> StageState:
+    """The stage, run as a build runs it."""
+    with Journal(folder / "calls.sqlite") as journal:
+        model, _ = generator(url, journal, **options)
+        engine = Engine(Run(folder / "run"), journal, Silent(), max_failed=n, window=1024)
+        state = await engine.run(stage_of(model, stories), Proverbs(n))
+        await model.close()
+    return state
+
+
+async def bare_loop(url: str, bodies: list[bytes]) -> int:
+    """The same bodies through aiohttp and nothing else."""
+    done = 0
+    left = iter(bodies)
+
+    async def work(session: aiohttp.ClientSession) -> None:
+        nonlocal done
+        for body in left:
+            async with session.post(f"{url}/chat/completions", data=body) as response:
+                done += bool(msgspec.json.decode(await response.read())["choices"])
+
+    connector = aiohttp.TCPConnector(limit=0)
+    async with aiohttp.ClientSession(connector=connector, headers={"Content-Type": "application/json"}) as session:
+        await asyncio.gather(*(work(session) for _ in range(CONCURRENCY)))
+    return done
+
+
+def bodies_of(url: str, n: int, folder: Path, stories: int) -> list[bytes]:
+    with Journal(folder / "unused.sqlite") as journal:
+        model, endpoint = generator(url, journal)
+        stage = stage_of(model, stories)
+        rows = Proverbs(n).read(Proverb)
+        return [
+            msgspec.json.encode(endpoint.body(request))
+            for row in rows
+            for request in stage.requests(row, stage.context(), 0)
+        ]
+
+
+def timed(run: Callable[[], object]) -> tuple[float, float]:
+    """Seconds and CPU seconds."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    run()
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--calls", type=int, default=2000)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--latency", type=float, default=0.05)
+    parser.add_argument("--stories", type=int, default=10, help="scenarios a call")
+    parser.add_argument("--profile", action="store_true", help="show where the stage's time goes, once")
+    options = parser.parse_args()
+    with Running(latency=options.latency, stories=options.stories) as server, tempfile.TemporaryDirectory() as scratch:
+        bodies = bodies_of(server.url, options.calls, Path(scratch), options.stories)
+        folders = iter(Path(scratch) / str(i) for i in range(10**6))
+
+        def ours() -> None:
+            state = asyncio.run(whole_stage(server.url, options.calls, next(folders), options.stories))
+            assert (state.counts.kept, state.counts.made) == (options.calls, options.stories * options.calls), (
+                state.counts
+            )
+
+        def theirs() -> None:
+            assert asyncio.run(bare_loop(server.url, bodies)) == options.calls
+
+        if options.profile:
+            with cProfile.Profile() as profile:
+                ours()
+            pstats.Stats(profile).sort_stats("tottime").print_stats(45)
+            return
+        theirs()  # a round for nothing
+        pairs = [(timed(theirs), timed(ours)) for _ in range(options.repeats)]
+    print("                  calls/s   CPU s per 1,000 calls")
+    rates = []
+    for name, side in (("bare aiohttp", 0), ("generate stage", 1)):
+        rates.append(options.calls / statistics.median(pair[side][0] for pair in pairs))
+        cpu = 1000 * statistics.median(pair[side][1] for pair in pairs) / options.calls
+        print(f"{name:16} {rates[-1]:8.0f} {cpu:10.2f}")
+    print(f"ratio {rates[1] / rates[0]:.2f} (median of {options.repeats} each)")
+
+
+if __name__ == "__main__":
+    main()
