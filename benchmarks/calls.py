@@ -24,6 +24,7 @@ import msgspec
 from stub import Running
 
 from adage.builder import Silent
+from adage.cli import calm_collector
 from adage.engine.run import Engine
 from adage.language import load
 from adage.models.chat import EndpointModel
@@ -77,7 +78,7 @@ async def whole_stage(url: str, n: int, folder: Path, stories: int = 10, **optio
     """The stage, run as a build runs it."""
     with Journal(folder / "calls.sqlite") as journal:
         model, _ = generator(url, journal, **options)
-        engine = Engine(Run(folder / "run"), journal, Silent(), max_failed=n, window=1024)
+        engine = Engine(Run(folder / "run"), journal, Silent(), max_failed=n)
         state = await engine.run(stage_of(model, stories), Proverbs(n))
         await model.close()
     return state
@@ -120,6 +121,7 @@ def timed(run: Callable[[], object]) -> tuple[float, float]:
 
 
 def main() -> None:
+    calm_collector()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--calls", type=int, default=2000)
     parser.add_argument("--repeats", type=int, default=5)

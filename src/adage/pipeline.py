@@ -26,6 +26,7 @@ from adage.stages.hand import (
     ItemVerdict,
     ScenarioVerdict,
     item_verdicts,
+    rejected,
     scenario_verdicts,
     scenarios_by_hand,
     themes_by_hand,
@@ -94,6 +95,7 @@ def stages(recipe: Recipe, cast: Cast, by_hand: ByHand, *, recalibrate: bool = F
             words=words,
             encoder=cast.encoder,
             agrees=cast.agrees,
+            identifier=cast.identifier,
             verdicts=by_hand.scenario_verdicts,
             seed=recipe.seed,
             recalibrate=recalibrate,
@@ -101,6 +103,7 @@ def stages(recipe: Recipe, cast: Cast, by_hand: ByHand, *, recalibrate: bool = F
         Distract(
             recipe.distract,
             audit=recipe.audit,
+            n_rejected=sum(rejected(verdicts) for verdicts in by_hand.scenario_verdicts.values()),
             shares=recipe.curate.shares,
             min_groups=recipe.curate.min_groups,
             lock=by_hand.lock,
@@ -128,7 +131,7 @@ def family_notes(recipe: Recipe) -> list[str]:
         own = recipe.models[recipe.roles.generator].family
         kin = [name for name, family in judges.items() if family and family == own]
         if kin:
-            notes.append(f"{', '.join(kin)} judges what its own model family ({own}) wrote")
+            notes.append(f"{', '.join(kin)} judging what their own model family ({own}) wrote")
     stated = [family for family in judges.values() if family]
     if len(set(stated)) < len(stated):
         notes.append("judges share a model family: their errors may agree")

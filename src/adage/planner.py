@@ -6,10 +6,10 @@ import tempfile
 from pathlib import Path
 
 from adage.builder import CorpusSource, Silent, open_recipe, stores_of
-from adage.cast import Cast, assemble, language_of
+from adage.cast import Cast, assemble, language_of, price_of
 from adage.engine.run import AnyStage, Engine, Rows, StageOutput, fingerprint_of
 from adage.pipeline import ByHand, read_by_hand, stages
-from adage.recipe import Endpoint, Recipe
+from adage.recipe import Recipe
 from adage.records import Record
 from adage.store.run import Run
 
@@ -44,12 +44,13 @@ async def plan(path: Path, *, out: Path | None = None, limit: int | None = None)
     """
     recipe = open_recipe(path, out)
     by_hand = read_by_hand(recipe, language_of(recipe))
-    cast = assemble(recipe, stores_of(path), replay=True)
-    try:
-        with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch:
+        stores = stores_of(path)
+        cast = assemble(recipe, stores if stores.is_dir() else Path(scratch), replay=True)
+        try:
             return await _plan(recipe, cast, by_hand, Run(Path(scratch)), limit)
-    finally:
-        await cast.close()
+        finally:
+            await cast.close()
 
 
 async def _plan(recipe: Recipe, cast: Cast, by_hand: ByHand, scratch: Run, limit: int | None) -> list[StagePlan]:
@@ -82,7 +83,7 @@ async def _stage_plan(stage: AnyStage, rows: Rows | None, n_rows: int, recipe: R
             stage=stage.name,
             rows=n_rows,
             up_to_date=False,
-            exact=calls == 0,
+            exact=False,
             calls=calls,
             tokens=tokens,
             usd=_price(stage, recipe, calls * 400, calls * stage.reply_tokens),
@@ -114,10 +115,8 @@ def _price(stage: AnyStage, recipe: Recipe, prompt: int, reply: int) -> float | 
     names = list(recipe.roles.judges) if stage.name == "validate" else [getattr(recipe.roles, _ROLES[stage.name])]
     total = 0.0
     for name in names:
-        model = recipe.models[name]
-        if not isinstance(model, Endpoint):
-            continue
-        if model.price is None:
+        price = price_of(recipe, name)
+        if price is None:
             return None
-        total += (prompt * model.price.input_usd + reply * model.price.output_usd) / 1e6 / len(names)
+        total += (prompt * price.input_usd + reply * price.output_usd) / 1e6 / len(names)
     return round(total, 4)

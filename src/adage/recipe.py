@@ -20,6 +20,8 @@ from adage.errors import RecipeError
 from adage.records import Assembly, Split, digest
 
 RECIPE_VERSION = 1
+_MAX_WRONG = 25
+"""Wrong options of an item; with the gold, one for each Latin letter."""
 
 
 def _as_tuple(value: object) -> object:
@@ -113,9 +115,22 @@ class Endpoint(Part):
     """Further fields of the request body, sent as they are."""
     structured: Literal["json_schema", "json_object", "none"] = "json_schema"
     concurrency: int = Field(32, ge=1)
+    requests_per_minute: int | None = Field(None, ge=1)
+    """Most requests in any minute, retries included; models at one address and key share the smallest that is named."""
+    tokens_per_minute: int | None = Field(None, ge=1)
+    """Likewise for tokens of prompts and replies."""
     timeout_s: float = Field(300.0, gt=0)
     retries: int = Field(6, ge=0)
     price: Price | None = None
+
+
+class Pool(Part):
+    """Several endpoints that serve one model: calls go to the least busy, and to another where one fails."""
+
+    kind: Literal["pool"]
+    of: Names = Field(min_length=1)
+    """Names of the endpoints; they must sample alike. The first one's model id stands for the pool in the journal."""
+    family: str = ""
 
 
 class Local(Part):
@@ -141,7 +156,7 @@ class Scripted(Part):
     family: str = ""
 
 
-Model = Annotated[Endpoint | Local | Scripted, Field(discriminator="kind")]
+Model = Annotated[Endpoint | Pool | Local | Scripted, Field(discriminator="kind")]
 
 
 class Roles(Part):
@@ -270,8 +285,11 @@ class Distract(Part):
 
     @model_validator(mode="after")
     def _some(self) -> Self:
-        if self.same_cluster + self.near_match + self.random < 1:
-            raise ValueError("at least one wrong option is needed: raise same_cluster, near_match or random")
+        if not 1 <= self.same_cluster + self.near_match + self.random <= _MAX_WRONG:
+            raise ValueError(
+                f"same_cluster + near_match + random must be 1 to {_MAX_WRONG}, "
+                f"not {self.same_cluster + self.near_match + self.random}"
+            )
         if not self.assembly or len(set(self.assembly)) != len(self.assembly):
             raise ValueError(f"assembly must name balanced, paper or both once each, not {list(self.assembly)}")
         return self
@@ -343,7 +361,7 @@ class Recipe(Part):
     """What the card says of origin and authorship."""
     canary: str = ""
     """GUID that marks the benchmark's texts; one per benchmark, never reused."""
-    seed: int = 0
+    seed: int = Field(0, ge=0)
     out: Path = Path("run")
     corpus: Corpus
     models: dict[str, Model] = {}
@@ -372,6 +390,15 @@ class Recipe(Part):
         return self
 
     @model_validator(mode="after")
+    def _pools_hold_endpoints(self) -> Self:
+        for name, model in self.models.items():
+            if isinstance(model, Pool):
+                wrong = [member for member in model.of if not isinstance(self.models.get(member), Endpoint)]
+                if wrong or len(set(model.of)) != len(model.of):
+                    raise ValueError(f"the pool {name!r} must name other models of kind endpoint, not {list(model.of)}")
+        return self
+
+    @model_validator(mode="after")
     def _judges_independent(self) -> Self:
         if len(set(self.roles.judges)) != len(self.roles.judges):
             raise ValueError(f"each judge must be another model, not {list(self.roles.judges)}")
@@ -387,8 +414,8 @@ class Recipe(Part):
         return 1 + self.distract.same_cluster + self.distract.near_match + self.distract.random
 
     def fingerprint(self) -> str:
-        """Hash of everything the recipe says, wherever its folder lies: of paths only the last part counts."""
-        return digest(_without_folders(self.model_dump(exclude={"out"})))
+        """Hash of what the recipe says of the benchmark, wherever it lies: of paths only the last part counts."""
+        return digest(_without_folders(self.model_dump(exclude={"out", "budget"})))
 
 
 def _without_folders(value: object) -> object:
@@ -412,6 +439,9 @@ _PATH_FIELDS = (
     ("audit", "items"),
     ("curate", "lock"),
 )
+
+
+_KINDS = {"CommentedSeq": "a list", "NoneType": "nothing"}
 
 
 def recipe_file(path: Path) -> Path:
@@ -448,7 +478,9 @@ def parse_recipe(text: str, file: Path) -> Recipe:
     except YAMLError as error:
         raise RecipeError(f"{file}: not valid YAML: {error}") from error
     if not isinstance(tree, CommentedMap):
-        raise RecipeError(f"{file}:1: a recipe is a mapping of keys to values, not {type(tree).__name__}")
+        raise RecipeError(
+            f"{file}:1: a recipe is a mapping of keys to values, not {_KINDS.get(type(tree).__name__, 'plain text')}"
+        )
     version = tree.get("version")
     if isinstance(version, int) and version > RECIPE_VERSION:
         raise RecipeError(
@@ -508,7 +540,7 @@ def _absolute(recipe: Recipe, base: Path) -> Recipe:
     return recipe.model_copy(update={"models": models})
 
 
-def _absolute_model(model: Endpoint | Local | Scripted, base: Path) -> Endpoint | Local | Scripted:
+def _absolute_model(model: Model, base: Path) -> Model:
     if isinstance(model, Scripted):
         return model.model_copy(update={"script": base / model.script})
     if isinstance(model, Local) and model.model.endswith(".gguf"):

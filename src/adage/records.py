@@ -82,6 +82,11 @@ class Source(Record, frozen=True, kw_only=True):
     redistribute: bool = False
     """Whether texts may be released; False means a release holds ids and hashes only."""
 
+    @property
+    def releasable(self) -> bool:
+        """Whether texts may be passed on: the owner says so, under a licence that is known."""
+        return self.redistribute and self.licence.casefold() not in {"", "unknown"}
+
 
 class RawRow(Record, frozen=True, kw_only=True):
     """One record of a user's file as the reader understood it, before any judgement of the whole."""

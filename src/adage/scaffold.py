@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import uuid
 from importlib.resources import files
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from jinja2 import Environment, StrictUndefined
 
-from adage.corpus.read import read
+from adage.corpus.read import Reading, read
 from adage.errors import RecipeError
 from adage.language import load
 from adage.showcase import shared_folder
@@ -28,6 +29,8 @@ def scaffold(folder: Path, language: str, corpus: Path | None = None) -> list[Pa
         LanguageError: the language is unknown.
         CorpusError: the corpus cannot be read.
     """
+    if folder.is_file():
+        raise RecipeError(f"{str(folder)!r} is a file", hint="name a folder; it is made if it is not there")
     recipe = folder / "recipe.yaml"
     if recipe.exists():
         raise RecipeError(
@@ -50,10 +53,17 @@ def scaffold(folder: Path, language: str, corpus: Path | None = None) -> list[Pa
         lstrip_blocks=True,
         autoescape=False,  # noqa: S701 - YAML, not HTML
     )
+    environment.filters["yaml"] = lambda value: json.dumps(value, ensure_ascii=False)
     template = environment.from_string(files("adage").joinpath("recipe.yaml.j2").read_text("utf-8"))
-    text = template.render(language=pack, corpus=name, reading=reading, canary=uuid.uuid4())
+    text = template.render(language=pack, corpus=name, reading=reading, k=_k_range(reading), canary=uuid.uuid4())
     write_atomic(recipe, text.encode())
     return [recipe, *written]
+
+
+def _k_range(reading: Reading | None) -> tuple[int, int]:
+    """The paper's range of k, or a narrower one for a corpus of fewer proverbs."""
+    n = sum(not row.rejected for row in reading.rows) if reading else 250
+    return min(10, max(2, n // 8)), min(25, max(3, n // 3))
 
 
 def _sample(language: str) -> Path | None:

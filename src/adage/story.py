@@ -15,6 +15,7 @@ from adage.models.base import Message
 from adage.pipeline import read_by_hand, stages
 from adage.recipe import load_recipe
 from adage.records import Item, Record
+from adage.store.files import read_lines
 from adage.store.run import DROPPED, FAILED, KEPT, PROBES, Broken, Gone, Run
 
 
@@ -30,12 +31,13 @@ class Appearance(Record, frozen=True, kw_only=True):
 
 
 def appearances(run: Run, name: str) -> list[Appearance]:
-    """Everything in a run that is, or was made from, the record of this id; a prefix of an id will do.
+    """Everything in a run that is, or was made from, the record of this id; a prefix of an id, or a place, will do.
 
     Raises:
         StoreError: nothing in the run has this id.
     """
-    found = [seen for folder in _folders(run) for seen in _in_folder(run, folder) if _speaks_of(seen.row, name)]
+    everything = (seen for folder in _folders(run) for seen in _in_folder(run, folder))
+    found = [seen for seen in everything if name and _speaks_of(seen.row, name)]
     if not found:
         raise StoreError(
             f"nothing in {str(run.root)!r} has the id {name!r}",
@@ -55,12 +57,10 @@ def _folders(run: Run) -> Sequence[str]:
 
 def _in_folder(run: Run, folder: str) -> Iterator[Appearance]:
     path = run.root / folder
-    decoder = msgspec.json.Decoder(dict[str, Any])
     for name, outcome in ((KEPT, "kept"), (PROBES, "probe")):
         if (path / name).exists():
-            with (path / name).open("rb") as lines:
-                for line in lines:
-                    yield Appearance(folder=folder, outcome=outcome, row=decoder.decode(line))
+            for row in read_lines(path / name, dict[str, Any]):
+                yield Appearance(folder=folder, outcome=outcome, row=row)
     for gone in run.rows(folder, DROPPED, Gone):
         yield Appearance(folder=folder, outcome="dropped", why=gone.reason, evidence=gone.evidence, row=gone.row)
     for broken in run.rows(folder, FAILED, Broken):
@@ -69,7 +69,7 @@ def _in_folder(run: Run, folder: str) -> Iterator[Appearance]:
 
 def _speaks_of(row: dict[str, Any], name: str) -> bool:
     named = (row.get(field, "") for field in ("id", "proverb_id", "scenario_id", "item_id", "edited_from"))
-    return any(value.startswith(name) for value in named if isinstance(value, str))
+    return row.get("place") == name or any(value.startswith(name) for value in named if isinstance(value, str))
 
 
 async def prompt_of(run: Run, path: Path, stage: str, name: str | None) -> Sequence[Message]:
@@ -89,7 +89,11 @@ async def prompt_of(run: Run, path: Path, stage: str, name: str | None) -> Seque
                 f"stage {stage!r} sends no prompt", hint="stages with prompts: label, cluster, generate, validate"
             )
         chosen, before = chain[place], chain[place - 1]
-        context = run.context(chosen.folder, chosen.context) or chosen.context()
+        context = run.context(chosen.folder, chosen.context)
+        if context is None and chosen.plannable:
+            context = await chosen.prepare(run.rows(before.folder, KEPT, chosen.slim), None)
+        if context is None:
+            raise StoreError(f"stage {stage!r} has not run yet", hint=f"build with: adage build --until {stage}")
         for row in run.rows(before.folder, KEPT, chosen.row):
             requests = chosen.requests(row, context, 0)
             if requests and (name is None or _speaks_of(msgspec.to_builtins(row), name)):

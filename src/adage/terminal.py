@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.status import Status
@@ -13,6 +14,7 @@ from rich.text import Text
 
 from adage.analysis.controls import Control
 from adage.analysis.judges import JudgeRates
+from adage.builder import Spent
 from adage.engine.run import AnyStage
 from adage.models.base import Message
 from adage.planner import StagePlan
@@ -20,13 +22,15 @@ from adage.records import Item
 from adage.showcase import DemoResult
 from adage.stage import Dropped, Failed, Outcome
 from adage.store.recorded import Usage
-from adage.store.run import StageState
+from adage.store.run import StageState, outdated
 from adage.story import Appearance
-from adage.text.unicode import isolate
+from adage.text.unicode import harmless, isolate
 
 _EVERY_S = 5.0
 """Seconds between plain progress lines."""
 UsageOf = Callable[[], Usage]
+STATUSES = ("ok", "repaired", "asked_again", "refused", "truncated", "invalid", "http_error")
+"""What can become of a question to a model."""
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -62,7 +66,7 @@ class Reporter:
         if self._quiet:
             return
         for change in changes:
-            self._console.print(Text(f"  {stage.name}: changed {change}", style="dim"))
+            self._console.print(Text(f"  {stage.name}: changed {harmless(change)}", style="dim"))
         if calls:
             self._console.print(Text(f"  {stage.name}: {calls} model calls are new", style="dim"))
         if self._console.is_terminal:
@@ -99,7 +103,7 @@ class Reporter:
         if not self._quiet:
             self._console.print(Text(account(state) + ("" if fresh else "  (up to date)")), soft_wrap=True)
             for remark in state.remarks if fresh else ():
-                self._console.print(Text(f"  {remark}", style="dim"), soft_wrap=True)
+                self._console.print(Text(f"  {harmless(remark)}", style="dim"), soft_wrap=True)
 
     def _spent(self) -> str:
         if self._usage is None:
@@ -127,29 +131,47 @@ def funnel(states: Sequence[StageState]) -> Table:
     for name in ("stage", "in", "kept", "dropped", "failed", "made"):
         table.add_column(name, justify="left" if name == "stage" else "right")
     table.add_column("dropped because of")
+    stale = outdated(states)
     for state in states:
         counts = state.counts
         reasons = ", ".join(
             f"{reason} {n}" for reason, n in sorted(counts.reasons.items(), key=lambda x: (-x[1], x[0]))
         )
         numbers = (counts.rows_in, counts.kept, counts.dropped, counts.failed, counts.made)
-        table.add_row(state.stage, *(str(n) for n in numbers), Text(reasons))
+        name = f"{state.stage} (of an earlier build)" if state.stage in stale else state.stage
+        table.add_row(name, *(str(n) for n in numbers), Text(harmless(reasons)))
     return table
 
 
 def print_status(console: Console, states: Sequence[StageState]) -> None:
-    """The funnel, and what each stage remarked on."""
+    """The funnel, what became of the questions to models, and what each stage remarked on."""
     console.print(funnel(states))
+    if any(state.counts.calls for state in states):
+        console.print()
+        console.print(questions_table(states))
     for state in states:
         for remark in state.remarks:
-            console.print(Text(f"{state.stage}: {remark}"), soft_wrap=True)
+            console.print(Text(f"{state.stage}: {harmless(remark)}"), soft_wrap=True)
+
+
+def questions_table(states: Sequence[StageState]) -> Table:
+    """What became of the questions to each model, by stage."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("stage")
+    table.add_column("model")
+    for status in STATUSES:
+        table.add_column(status.replace("_", " "), justify="right")
+    for state in states:
+        for model, counts in state.counts.calls.items():
+            table.add_row(state.stage, Text(model), *(str(counts.get(status, 0)) for status in STATUSES))
+    return table
 
 
 def print_messages(console: Console, messages: Sequence[Message]) -> None:
     """A prompt, message by message."""
     for message in messages:
         console.print(Text(f"── {message.role} ──", style="bold"))
-        console.print(Text(message.content), soft_wrap=True)
+        console.print(Text(harmless(message.content)), soft_wrap=True)
 
 
 def plan_table(plans: Sequence[StagePlan]) -> Table:
@@ -162,59 +184,100 @@ def plan_table(plans: Sequence[StagePlan]) -> Table:
         money = "unknown" if row.usd is None else f"{row.usd:.2f}"
         tokens = f"≈ {row.tokens}" if row.tokens else "0"
         name = f"{row.stage} (up to date)" if row.up_to_date else row.stage
-        table.add_row(name, f"{bound}{row.rows}", f"{bound}{row.calls}", str(row.stored), tokens, money)
+        calls = f"{bound}{row.calls}" if row.calls else "0"
+        table.add_row(name, f"{bound}{row.rows}", calls, str(row.stored), tokens, money)
     return table
 
 
-def rtl_safe(text: str) -> Text:
-    """Text of any direction as a cell: isolated, so that a terminal does not shuffle what stands around it."""
+def foreign(text: str) -> Text:
+    """Text from a corpus or a model: harmless, and isolated so that its direction does not shuffle the line."""
     return Text(isolate(text))
 
 
-def usage_lines(calls: Mapping[str, Mapping[str, int | float]]) -> list[str]:
-    """Calls and tokens of each model, for the end of a build."""
-    return [
-        f"{name}: {usage['calls']} calls made, {usage['stored']} taken from the journal, "
-        f"{usage['prompt_tokens']} + {usage['completion_tokens']} tokens"
-        for name, usage in calls.items()
-    ]
+def spent_table(spent: Sequence[Spent]) -> Table:
+    """What each stage has truly called and spent, beside what was announced."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("stage", "calls announced", "calls made", "tokens", "from prefix caches", "US$"):
+        table.add_column(name, justify="left" if name == "stage" else "right")
+    for part in spent:
+        if part.announced or part.calls:
+            table.add_row(
+                part.stage,
+                "unknown" if part.announced is None else str(part.announced),
+                str(part.calls),
+                f"{part.prompt_tokens} + {part.completion_tokens}",
+                _share(part.cached_tokens, part.prompt_tokens),
+                "unknown" if part.usd is None else f"{part.usd:.4f}",
+            )
+    return table
+
+
+def usage_lines(calls: Mapping[str, Mapping[str, int | float | None]]) -> list[str]:
+    """Calls, tokens and money of each model, for the end of a build."""
+    return [_usage_line(name, msgspec.convert(usage, Usage)) for name, usage in calls.items()]
+
+
+def _usage_line(name: str, usage: Usage) -> str:
+    line = (
+        f"{name}: {usage.calls} calls made, {usage.stored} taken from the journal, "
+        f"{usage.prompt_tokens} + {usage.completion_tokens} tokens"
+    )
+    if usage.cached_tokens:
+        line += f" ({_share(usage.cached_tokens, usage.prompt_tokens)} of the prompts from the server's prefix cache)"
+    if usage.usd is None:
+        return f"{line}, price unknown"
+    return f"{line}, US$ {usage.usd:.4f}" if usage.usd else line
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.0%}" if whole else ""
 
 
 def print_items(console: Console, items: Sequence[Item]) -> None:
     """Items as a person would be asked them, with the gold marked and the role of every option."""
     for item in items:
         console.print(Text(f"{item.id}  {item.assembly}, {item.split}", style="bold"))
-        console.print(rtl_safe(item.scenario))
+        console.print(foreign(item.scenario))
         for place, option in enumerate(item.options):
-            mark = "→" if place == item.answer else " "
-            line = Text(f" {mark} {_LETTERS[place]}) ")
-            line.append(isolate(option.text))
-            line.append(f"   {option.role.replace('_', ' ')}", style="dim")
-            console.print(line)
+            print_option(console, place, option.text, option.role, gold=place == item.answer)
         console.print()
+
+
+def print_option(console: Console, place: int, text: str, role: str, *, gold: bool) -> None:
+    """One option on a line, the gold marked."""
+    line = Text(f" {'→' if gold else ' '} {_LETTERS[place]}) ")
+    line.append_text(foreign(text))
+    line.append(f"   {role.replace('_', ' ')}", style="dim")
+    console.print(line)
 
 
 def print_story(console: Console, found: Sequence[Appearance]) -> None:
     """Everything that became of a record, stage by stage, with its checks."""
     for seen in found:
         row = seen.row
-        why = f": {seen.why}" if seen.why else ""
+        why = f": {harmless(seen.why)}" if seen.why else ""
         console.print(Text(f"{seen.folder}  {row.get('id', '')}  {seen.outcome}{why}", style="bold"))
         for field in ("text", "scenario", "explanation", "gloss", "place", "by", "domain", "group"):
             if value := row.get(field):
                 line = Text(f"  {field}: ")
-                line.append(isolate(str(value)))
+                line.append_text(foreign(str(value)))
                 console.print(line)
+        if theme := row.get("theme"):
+            shown = ", ".join(str(theme[part]) for part in ("label", "name") if theme.get(part))
+            console.print(Text("  theme: ").append_text(foreign(shown)))
+        for place, option in enumerate(row.get("options", ())):
+            if isinstance(option, dict):
+                print_option(console, place, option["text"], option["role"], gold=place == row.get("answer", 0))
         for check in row.get("checks", ()):
             verdict = {True: "pass", False: "FAIL", None: "undecided"}[check.get("passed")]
             score = "" if check.get("score") is None else f" {check['score']}"
             line = Text(f"  {verdict:9} {check['name']}{score} ")
             if evidence := check.get("evidence"):
-                line.append(isolate(evidence))
-            line.append(f" ({check.get('by', 'adage')})", style="dim")
+                line.append_text(foreign(evidence))
+            line.append(f" ({harmless(check.get('by', 'adage'))})", style="dim")
             console.print(line)
         if seen.evidence:
-            console.print(Text(f"  evidence: {isolate(seen.evidence)}"))
+            console.print(Text("  evidence: ").append_text(foreign(seen.evidence)))
 
 
 def controls_table(controls: Mapping[str, Sequence[Control]]) -> Table:

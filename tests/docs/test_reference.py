@@ -71,6 +71,7 @@ MEANINGS = {
     "Price.input_usd": "Prompt tokens.",
     "Price.output_usd": "Reply tokens.",
     "*.kind": "Which kind of entry this is.",
+    "Pool.family": "As for an endpoint.",
     "Endpoint.model": "Id of the model, as the endpoint knows it.",
     "*.temperature": "Sampling temperature; 0 takes the likeliest token.",
     "Endpoint.top_p": "Nucleus sampling.",
@@ -235,9 +236,13 @@ def cli_page() -> str:
     lines = ["# The command line", NOTICE, "", str(app.info.help), ""]
     lines += ["`--json` prints one JSON object and nothing else. Errors go to standard error.", ""]
     lines += ["Exit codes: 0 done, 1 done with failed rows, 2 bad input, 3 stopped by a limit."]
-    for command in app.registered_commands:
+    commands = [("", command) for command in app.registered_commands]
+    for group in app.registered_groups:
+        assert group.typer_instance is not None
+        commands += [(f"{group.name} ", command) for command in group.typer_instance.registered_commands]
+    for prefix, command in commands:
         assert command.callback is not None
-        name = command.name or command.callback.__name__
+        name = prefix + (command.name or command.callback.__name__)
         parameters = list(parameters_of(command.callback))
         usage = " ".join(["adage", name, *(p.usage for p in parameters if p.usage), "[OPTIONS]"])
         lines += ["", f"## {name}", "", f"`{usage}`", "", inspect.getdoc(command.callback) or "", ""]

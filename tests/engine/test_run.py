@@ -82,6 +82,9 @@ class Told:
         self.ended: list[bool] = []
         self._known = known or set()
 
+    def prepares(self, stage: Any) -> None:
+        """A stage looks at its rows."""
+
     def starts(self, stage: Any, rows: int, changes: list[str], calls: int | None) -> None:
         """A stage begins."""
         self.started.append((stage.name, rows, changes, calls))
@@ -182,7 +185,7 @@ async def test_what_is_in_flight_is_cancelled(how):
 
     async def work(row: Row) -> tuple[Row, Outcome]:
         if row.id == "r0":
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.02)
             if how == "error":
                 raise EndpointUnreachable("down")
             return row, Kept(rows=())
@@ -210,7 +213,7 @@ async def test_calls_in_flight_end_when_a_row_cannot_be_written(tmp_path, monkey
     class Slow(Work):
         async def apply(self, row: Row, context: NoContext, attempt: int) -> Outcome:
             try:
-                await asyncio.sleep(0 if row.id == "r0" else 60)
+                await asyncio.sleep(0.02 if row.id == "r0" else 60)
             finally:
                 ended.append(row.id)
             return Kept(rows=(row,))

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from adage.builder import Silent
-from adage.errors import LimitReached, NotStored, RecipeError, TooManyFailures
+from adage.errors import LimitReached, NotStored, RecipeError, StageError, TooManyFailures, VerificationError
 from adage.planner import plan
 from adage.records import Item, Proverb, Scenario, verify
 from adage.store.run import KEPT, Run
@@ -399,3 +399,108 @@ def _recipe(space: Workspace) -> dict:
 
 def _write_lines(path: Path, rows: list[dict]) -> None:
     path.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+
+
+async def test_a_released_split_holds_when_a_newcomer_renames_a_group(space: Workspace) -> None:
+    """`splits.lock` names every proverb shown, and keeps each in its split whatever the shares say later."""
+    built = await space.abuild()
+    lock = json.loads((built.benchmark / "splits.lock").read_text(encoding="utf-8"))
+    shown = {option["proverb_id"] for item in space.rows("7-curate") for option in item["options"]}
+    assert set(lock) == shown
+    (built.benchmark / "splits.lock").rename(space.folder / "released.lock")
+    recipe = _recipe(space)
+    recipe["curate"] = {"shares": {"test": 1.0}, "lock": "released.lock"}
+    space.write_recipe(recipe)
+    await space.abuild()
+    for item in space.rows("7-curate"):
+        for option in item["options"]:
+            assert lock.get(option["proverb_id"], item["split"]) == item["split"]
+
+
+async def test_redistribution_needs_a_known_licence(space: Workspace) -> None:
+    """`redistribute: true` alone releases no text; with a licence the bare release goes away again."""
+    (space.folder / "corpus.yaml").write_text("title: Mine\nredistribute: true\n", encoding="utf-8")
+    await space.abuild()
+    assert (space.run / "release").exists()
+    (space.folder / "corpus.yaml").write_text("title: Mine\nlicence: CC0-1.0\nredistribute: true\n", encoding="utf-8")
+    await space.abuild()
+    assert not (space.run / "release").exists()
+
+
+async def test_verdicts_reach_edited_scenarios_and_strays_are_told(space: Workspace) -> None:
+    """A verdict on the id that an edit gave is heeded; verdicts on ids that are not here are named."""
+    recipe = _recipe(space)
+    recipe["audit"] = {"scenarios": "verdicts.jsonl"}
+    space.write_recipe(recipe)
+    _write_lines(space.folder / "verdicts.jsonl", [])
+    await space.abuild(until="filter")
+    first = space.rows("4-filter")[0]["id"]
+    edit = "The tailor's boy swept the yard again. By noon the whole street was asking him for help."
+    lines = [{"scenario_id": first, "verdict": "edit", "text": edit, "annotator": "Hana"}]
+    _write_lines(space.folder / "verdicts.jsonl", lines)
+    await space.abuild(until="filter")
+    edited = next(row["id"] for row in space.rows("4-filter") if row.get("edited_from") == first)
+    lines += [{"scenario_id": edited, "verdict": "reject", "annotator": name} for name in ("Abebe", "Sara")]
+    lines += [{"scenario_id": "s0000000000000000", "verdict": "accept", "annotator": "Hana"}]
+    _write_lines(space.folder / "verdicts.jsonl", lines)
+    built = await space.abuild(until="filter")
+    assert built.states[-1].counts.reasons["audit_rejected"] == 1
+    assert any("1 verdicts" in remark and "s0000000000000000" in remark for remark in built.states[-1].remarks)
+
+
+async def test_recalibrate_measures_a_finished_run_anew(space: Workspace) -> None:
+    """`recalibrate` computes the filter again although nothing else has changed."""
+    ran = []
+
+    class Listener(Silent):
+        def starts(self, stage, rows, changes, calls) -> None:
+            ran.append(stage.name)
+
+    await space.abuild(until="filter")
+    await space.abuild(until="filter", recalibrate=True, watcher=Listener())
+    assert ran == ["filter"]
+
+
+async def test_an_empty_benchmark_is_an_error(space: Workspace) -> None:
+    """Where no item is left the build says where most rows went."""
+    recipe = _recipe(space)
+    recipe["filter"]["min_length"] = recipe["filter"]["max_length"] = 9999
+    space.write_recipe(recipe)
+    with pytest.raises(StageError, match=r"no item is left; most rows were dropped by filter because of length \(60\)"):
+        await space.abuild()
+
+
+async def test_edited_rows_of_a_finished_stage_are_refused(space: Workspace) -> None:
+    """A stage folder whose rows were changed by hand is neither used nor overwritten."""
+    await space.abuild()
+    kept = space.run / "7-curate" / "kept.jsonl"
+    kept.write_bytes(kept.read_bytes().replace(b"At house", b"In house"))
+    with pytest.raises(VerificationError, match="not what the stage wrote"):
+        await space.abuild()
+
+
+async def test_a_sample_audit_counts_the_rejected(space: Workspace) -> None:
+    """Ten verdicts satisfy a sample of ten, three of them rejections."""
+    await space.abuild(until="filter")
+    names = [row["id"] for row in space.rows("4-filter")][:10]
+    verdicts = [
+        {"scenario_id": name, "verdict": "reject" if i < 3 else "accept", "annotator": "Hana"}
+        for i, name in enumerate(names)
+    ]
+    _write_lines(space.folder / "verdicts.jsonl", verdicts)
+    recipe = _recipe(space)
+    recipe["audit"] = {"require": "sample", "sample": 10, "scenarios": "verdicts.jsonl"}
+    space.write_recipe(recipe)
+    built = await space.abuild(until="distract")
+    assert built.states[-1].stage == "distract"
+
+
+async def test_what_is_written_into_records_is_in_the_fingerprint(space: Workspace) -> None:
+    """A new name of the labeller reaches the records although its replies are stored."""
+    await space.abuild(until="label")
+    recipe = _recipe(space)
+    recipe["models"]["scribe"] = recipe["models"]["writer"]
+    recipe["roles"]["labeller"] = "scribe"
+    space.write_recipe(recipe)
+    await space.abuild(until="label")
+    assert {row["theme"]["by"] for row in space.rows("2a-label")} == {"scribe"}

@@ -18,7 +18,7 @@ import pytest
 from workspace import Workspace, workspace
 
 pytestmark = pytest.mark.slow
-ROUNDS = 10
+ROUNDS = 20
 
 
 class Served:
@@ -63,7 +63,7 @@ def _start(space: Workspace) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
 
 
-def test_killed_at_ten_random_moments_a_build_ends_with_the_same_bytes(tmp_path: Path, served: Served) -> None:
+def test_killed_at_twenty_random_moments_a_build_ends_with_the_same_bytes(tmp_path: Path, served: Served) -> None:
     """Kill -9 at random moments loses no row, repeats at most the calls in flight, and changes no byte."""
     whole = workspace(tmp_path / "whole" / "mine", served.url, n=60, scenarios=3)
     assert _start(whole).wait() == 0
@@ -82,6 +82,6 @@ def test_killed_at_ten_random_moments_a_build_ends_with_the_same_bytes(tmp_path:
         process.wait()
     assert _start(cut).wait() == 0
     assert cut.content() == expected
-    in_flight = 8 * 4  # the concurrency of each of four models
+    in_flight = 8  # the concurrency at the one address that the four models share
     repeated = served.stats()["calls"] - 2 * needed
     assert repeated <= ROUNDS * in_flight

@@ -175,7 +175,16 @@ async def test_a_scenario_close_to_its_proverb(min_pairs, passed):
 async def test_a_calibration_stays_until_it_is_asked_for_anew():
     """New rows, and another run, do not move the thresholds; encoder, percentile, `recalibrate` or too few pairs do."""
     rows, encoder = spread(0.5)
-    old = Calibration(encoder=encoder.id, percentile=99.9, leak=0.9, leak_pairs=850, sibling=0.9, sibling_pairs=850)
+    n = len(rows)
+    old = Calibration(
+        encoder=encoder.id,
+        percentile=99.9,
+        leak=0.9,
+        leak_pairs=850,
+        sibling=0.9,
+        sibling_pairs=850,
+        scenarios=n // 2 + 1,
+    )
     previous = FilterContext(calibration=old, facts={})
 
     async def made(**options):
@@ -185,6 +194,9 @@ async def test_a_calibration_stays_until_it_is_asked_for_anew():
     outcomes = await run_stage(stage(encoder=encoder, min_pairs=800), rows, previous=previous)
     assert isinstance(outcomes[0], Kept), "the old threshold holds"
     assert (await made(recalibrate=True)).leak == 0.0
+    trial = msgspec.structs.replace(previous, calibration=msgspec.structs.replace(old, scenarios=n // 2))
+    grown = (await context_of(stage(encoder=encoder, min_pairs=800), rows, trial)).calibration
+    assert grown.scenarios == n, "a trial on half the rows does not decide over all"
     assert (await made(leak_percentile=90)).percentile == 90
     assert (await context_of(stage(encoder=encoder, min_pairs=860), rows, previous)).calibration.leak_pairs == 870
     other = msgspec.structs.replace(previous, calibration=msgspec.structs.replace(old, encoder="other"))

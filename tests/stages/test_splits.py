@@ -9,9 +9,17 @@ from hypothesis import strategies as st
 from adage.errors import HandFileError
 from adage.recipe import Shares
 from adage.records import digest
-from adage.stages.splits import SPLITS, read_lock, split_of, splits
+from adage.stages.splits import SPLITS, conflicts, read_lock, split_of
+from adage.stages.splits import splits as splits_of
 
 SHARES = Shares(train=0.6, dev=0.1, test=0.3)
+
+
+def splits(groups, shares, min_groups, lock):
+    """Splits of groups of one proverb each, which has the group's name."""
+    return splits_of({group: [group] for group in groups}, shares, min_groups, lock)
+
+
 names = st.sets(st.text("0123456789abcdef", min_size=4, max_size=8), max_size=40)
 
 
@@ -39,6 +47,21 @@ def test_a_released_group_keeps_its_split(groups, lock):
     made = splits(groups | set(lock), SHARES, 5, lock)
     assert {group: made[group] for group in lock} == lock
     assert all(made[group] in {split_of(group, SHARES), "test"} for group in groups)
+
+
+def test_a_group_that_a_new_member_renames_stays_where_it_was_released():
+    """A newcomer with a smaller id gives its group a new name, but not a new split."""
+    lock = {"p5": "dev", "p7": "test"}
+    for group in (f"p{n:02x}" for n in range(40)):
+        assert splits_of({group: [group, "p5"]}, SHARES, 1, lock) == {group: "dev"}
+
+
+def test_members_released_in_two_splits_are_reported():
+    """What was released apart and now means the same goes to one split, and is named."""
+    members = {"p1": ["p1", "p5", "p7"], "p2": ["p2"]}
+    lock = {"p5": "dev", "p7": "test"}
+    assert splits_of(members, SHARES, 1, lock)["p1"] == "dev"
+    assert conflicts(members, lock) == {"p1": ("dev", "test")}
 
 
 def test_the_shares_are_met():

@@ -93,6 +93,7 @@ async def test_calls_at_once_never_exceed_the_number_of_calls(journal):
     await asyncio.sleep(0.005)
     for row in waiting:
         row.cancel()
+    await model.finish()
     await model.close()
     await asyncio.gather(*waiting, return_exceptions=True)
     assert inner.calls == journal.stats().calls == 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import struct
 import warnings
 import zipfile
 import zlib
@@ -25,7 +26,7 @@ MAX_REPEATS = 1000
 """Copies of one spreadsheet row that are believed."""
 MAX_UNPACKED = 1 << 30
 """Bytes that an archive may unpack to."""
-BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, OSError, EOFError)
+BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, struct.error, ValueError, RuntimeError, OSError, EOFError)
 """What the standard library raises when a member of an archive is damaged, or packed in a way it does not know."""
 MAX_RATIO = 200
 """Packing ratio above which a member larger than 16 MiB is taken for a bomb."""
@@ -40,7 +41,7 @@ def check_archive(path: Path | IO[bytes], name: str) -> list[zipfile.ZipInfo]:
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
-    except (zipfile.BadZipFile, OSError) as error:
+    except BROKEN_ZIP as error:
         raise CorpusError(f"{name} is not a sound ZIP archive: {error}", hint="fetch or pack it again") from None
     total = sum(member.file_size for member in members)
     bombs = [m for m in members if m.file_size > 1 << 24 and m.file_size > MAX_RATIO * max(1, m.compress_size)]
@@ -99,7 +100,7 @@ def read_xlsx(path: Path, name: str, is_header: IsHeader) -> list[Table]:
                     rows = enumerate(sheet.iter_rows(values_only=True, max_col=MAX_COLUMNS), 1)
                     records = [([_value(cell) for cell in row], number) for number, row in rows]
                     tables.extend(_sheet(records, sheet.title, is_header))
-    except (ValueError, TypeError, AttributeError, LookupError, SyntaxError, *BROKEN_ZIP) as error:
+    except (TypeError, AttributeError, LookupError, SyntaxError, *BROKEN_ZIP) as error:
         raise CorpusError(f"{name} is not a sound workbook: {error}", hint="save it again as XLSX or CSV") from None
     return tables
 
@@ -136,7 +137,7 @@ def read_ods(path: Path, name: str, is_header: IsHeader) -> list[Table]:
                 sheets = _ods_sheets(stream)
     except KeyError:
         raise CorpusError(f"{name} has no content.xml", hint="save it again as ODS or CSV") from None
-    except (expat.ExpatError, ValueError, *BROKEN_ZIP) as error:
+    except (expat.ExpatError, *BROKEN_ZIP) as error:
         raise CorpusError(f"{name} is not a sound spreadsheet: {error}", hint="save it again as ODS or CSV") from None
     return [table for title, records in sheets for table in _sheet(records, title, is_header)]
 

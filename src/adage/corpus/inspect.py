@@ -19,7 +19,7 @@ from adage.corpus.read import DEFAULTS, Reading, ReadOptions, describe_tables, o
 from adage.corpus.source import source as find_source
 from adage.language import Language
 from adage.records import RawRow, Record, Source
-from adage.text.unicode import isolate
+from adage.text.unicode import harmless, isolate
 
 DAMAGED_SHARE = 0.05
 """Share of damaged rows from which a corpus is called damaged."""
@@ -172,7 +172,7 @@ def _page(seen: Inspection) -> Iterator[RenderableType]:
         (isolate(seen.file), "bold"), f"  {seen.language}  ", (seen.verdict, f"bold {_COLOURS[seen.verdict]}")
     )
     if seen.advice:
-        yield Text(f"  {seen.advice}")
+        yield Text(f"  {harmless(seen.advice)}")
     facts = Grid.grid(padding=(0, 2))
     for name, value in _facts(seen):
         facts.add_row(Text(f"  {name}", style="dim"), Text(value))
@@ -181,7 +181,7 @@ def _page(seen: Inspection) -> Iterator[RenderableType]:
     if seen.problems:
         yield _problem_table(seen)
     if seen.warnings:
-        yield _lines(("  !", "yellow"), [Text(warning) for warning in seen.warnings])
+        yield _lines(("  !", "yellow"), [Text(harmless(warning)) for warning in seen.warnings])
 
 
 def _lines(mark: tuple[str, str], texts: Sequence[Text]) -> RenderableType:
@@ -210,7 +210,7 @@ def _problem_table(seen: Inspection) -> Grid:
         # The file is named above; a place within it is enough.
         places = [place.replace(seen.file, "") or seen.file for place in problem.places[:3]]
         where = ", ".join(map(isolate, places)) + (" …" if len(problem.places) > 3 else "")
-        table.add_row(Text(f"  {problem.kind}"), Text(str(problem.count)), Text(where), Text(problem.note))
+        table.add_row(Text(f"  {problem.kind}"), Text(str(problem.count)), Text(where), Text(harmless(problem.note)))
     return table
 
 
@@ -238,4 +238,4 @@ def _facts(seen: Inspection) -> Iterator[tuple[str, str]]:
         }
         yield "columns", "; ".join(f"{part}: {isolate(name)}" for part, name in columns.items() if name)
     if seen.source is not None:
-        yield "licence", seen.source.licence + ("" if seen.source.redistribute else " (texts are not released)")
+        yield "licence", seen.source.licence + ("" if seen.source.releasable else " (texts are not released)")

@@ -5,23 +5,31 @@ from __future__ import annotations
 import asyncio
 import collections
 import contextlib
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+import itertools
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from adage.engine.ledger import Ledger
-from adage.errors import AdageError, TooManyFailures
+from adage.errors import AdageError, TooManyFailures, VerificationError
+from adage.models.ask import Asked, questions
 from adage.records import Record, digest
 from adage.stage import Failed, Outcome, Stage
-from adage.store.files import atomic_folder, write_atomic
+from adage.store.files import atomic_folder, hash_file, write_atomic
 from adage.store.recorded import Usage
 from adage.store.run import FAILED, KEPT, Broken, Counts, Run, StageState
 
 R = TypeVar("R", bound=msgspec.Struct)
+T = TypeVar("T")
 
 AnyStage = Stage[Any, Any, Any, Any]
+
+_AT_ONCE = 64
+"""Rows begun before the others get a turn."""
+_LOOKED_UP = 500
+"""Rows whose requests are looked up in the journal at once."""
 
 
 class Rows(Protocol):
@@ -74,12 +82,42 @@ class Known(Protocol):
         ...
 
 
-class Engine:
-    """Runs stages in one process; rows stream, at most `window` are in flight."""
+class Done(NamedTuple):
+    """A row, what became of it, and what models were asked on the way."""
 
-    def __init__(self, run: Run, journal: Known, watcher: Watcher, *, window: int = 256, max_failed: int = 0) -> None:
+    row: Record
+    outcome: Outcome
+    asked: list[Asked]
+
+
+class Engine:
+    """Runs stages in one process; rows stream, at most `window` are in flight.
+
+    The window is wider than what endpoints take at once, so that a slow row at its head does not hold up the others.
+
+    Args:
+        run: The run folder.
+        journal: Tells which calls are new.
+        watcher: Told how each stage goes.
+        window: Rows in flight.
+        max_failed: Rows that may fail in a stage.
+        before_writing: Called when a stage's rows are done; what it raises leaves the stage unwritten.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        journal: Known,
+        watcher: Watcher,
+        *,
+        window: int = 1024,
+        max_failed: int = 0,
+        before_writing: Callable[[AnyStage], None] = lambda _: None,
+    ) -> None:
         self._run, self._journal, self._watcher = run, journal, watcher
-        self._window, self._max_failed = window, max_failed
+        self._window, self._max_failed, self._before_writing = window, max_failed, before_writing
+        self.announced: int | None = None
+        """Calls that the present stage was expected to make; None before they are counted, and without models."""
 
     async def run(self, stage: AnyStage, source: Rows, *, force: bool = False) -> StageState:
         """Bring one stage up to date.
@@ -88,10 +126,12 @@ class Engine:
             TooManyFailures: more rows failed than allowed; the stage's folder is written all the same.
             AdageError: a fatal error of a model or the disk; nothing is written.
         """
+        self.announced = None
         parts, fingerprint = fingerprint_of(stage, source)
         old = self._run.state(stage.folder)
         current = old is not None and old.fingerprint == fingerprint and not force
         if old is not None and current and not old.counts.failed:
+            self._verify(stage, old)
             self._watcher.ends(old, fresh=False)
             return old
         attempts = self.attempts(stage, old)
@@ -99,11 +139,13 @@ class Engine:
         previous = self._run.context(stage.folder, stage.context)
         context = await stage.prepare(source.read(stage.slim), previous)
         rows, calls = self.outlook(stage, source, context, attempts)
+        self.announced = calls
         changes = ["retrying failed rows"] if old and current else changed(old.parts if old else None, parts)
         self._watcher.starts(stage, rows, changes, calls)
         with atomic_folder(self._run.root / stage.folder) as folder:
             write_atomic(folder / "context.json", msgspec.json.encode(context, order="sorted"))
             counts, output = await self._apply(stage, source, context, attempts, folder)
+            self._before_writing(stage)
             state = StageState(
                 stage=stage.name,
                 fingerprint=fingerprint,
@@ -123,6 +165,15 @@ class Engine:
             )
         return state
 
+    def _verify(self, stage: AnyStage, state: StageState) -> None:
+        """Raise `VerificationError` where a finished stage's rows are no longer those that it wrote."""
+        kept = self._run.root / stage.folder / KEPT
+        if not kept.is_file() or hash_file(kept) != state.output:
+            raise VerificationError(
+                f"{str(kept)!r} is not what the stage wrote: it was edited or damaged",
+                hint=f"delete the folder {stage.folder} and build again; edits belong into the stage's hand files",
+            )
+
     def attempts(self, stage: AnyStage, old: StageState | None) -> dict[str, int]:
         """Row → earlier failures; a row that failed in the last run counts one more."""
         attempts = dict(old.attempts) if old else {}
@@ -136,47 +187,53 @@ class Engine:
         """Rows to come, and how many distinct model requests of them the journal does not hold (None: no model)."""
         if type(stage).requests is Stage.requests:
             return sum(1 for _ in source.read(stage.row)), None
-        rows, keys = 0, set[str]()
-        for row in source.read(stage.row):
-            rows += 1
-            attempt = attempts.get(stage.key(row), 0)
-            keys.update(request.key() for request in stage.requests(row, context, attempt))
-        return rows, len(keys - self._journal.known(keys))
+        rows, new = 0, set[bytes]()
+        for group in batched(source.read(stage.row), _LOOKED_UP):
+            rows += len(group)
+            asked = [stage.requests(row, context, attempts.get(stage.key(row), 0)) for row in group]
+            keys = {request.key() for requests in asked for request in requests}
+            new.update(map(bytes.fromhex, keys - self._journal.known(keys)))
+        return rows, len(new)
 
     async def _apply(
         self, stage: AnyStage, source: Rows, context: Record, attempts: dict[str, int], folder: Path
     ) -> tuple[Counts, str]:
-        async def outcome_of(row: Record) -> tuple[Record, Outcome]:
+        async def outcome_of(row: Record) -> Done:
+            asked: list[Asked] = []
+            questions.set(asked)  # in the context of this row's own task
             try:
-                return row, await stage.apply(row, context, attempts.get(stage.key(row), 0))
+                outcome = await stage.apply(row, context, attempts.get(stage.key(row), 0))
             except AdageError as error:
                 if error.fatal:
                     raise
-                return row, Failed(error=f"{type(error).__name__}: {error}", evidence=getattr(error, "reply", ""))
+                outcome = Failed(error=f"{type(error).__name__}: {error}", evidence=getattr(error, "reply", ""))
             except Exception as error:  # noqa: BLE001 - a bad row, whatever it trips over, must not stop the others
-                return row, Failed(error=f"unexpected {type(error).__name__}: {error}")
+                outcome = Failed(error=f"unexpected {type(error).__name__}: {error}")
+            return Done(row, outcome, asked)
 
         with Ledger(folder) as ledger:
-            async with contextlib.aclosing(in_order(source.read(stage.row), outcome_of, self._window)) as done:
-                async for row, outcome in done:
-                    key = stage.key(row)
-                    ledger.enter(key, row, outcome, attempts.get(key, 0))
-                    self._watcher.row(stage, outcome)
+            async with contextlib.aclosing(in_order(source.read(stage.row), outcome_of, self._window)) as rows:
+                async for done in rows:
+                    key = stage.key(done.row)
+                    ledger.enter(key, done.row, done.outcome, attempts.get(key, 0), done.asked)
+                    self._watcher.row(stage, done.outcome)
         return ledger.counts(), ledger.output
 
 
 async def in_order(
-    rows: Iterable[Record], work: Callable[[Any], Any], window: int
-) -> AsyncGenerator[tuple[Record, Outcome], None]:
+    rows: Iterable[Record], work: Callable[[Any], Coroutine[Any, Any, T]], window: int
+) -> AsyncGenerator[T, None]:
     """Results of `work` on each row in the rows' order, with at most `window` rows in flight.
 
     The first exception of `work` ends the iteration; everything in flight is cancelled.
     """
-    pending: collections.deque[asyncio.Task[tuple[Record, Outcome]]] = collections.deque()
+    pending: collections.deque[asyncio.Task[T]] = collections.deque()
     try:
-        for row in rows:
+        for number, row in enumerate(rows, 1):
             pending.append(asyncio.create_task(work(row)))
-            if len(pending) >= window:
+            if number % _AT_ONCE == 0:
+                await asyncio.sleep(0)  # the first calls are on their way while later rows are still being read
+            while pending and (pending[0].done() or len(pending) >= window):
                 yield await pending.popleft()
         while pending:
             yield await pending.popleft()
@@ -184,6 +241,13 @@ async def in_order(
         for task in pending:
             task.cancel()
         await asyncio.gather(*pending, return_exceptions=True)
+
+
+def batched(rows: Iterable[T], size: int) -> Iterator[list[T]]:
+    """The rows in lists of `size`, the last one shorter."""
+    rest = iter(rows)
+    while group := list(itertools.islice(rest, size)):
+        yield group
 
 
 def fingerprint_of(stage: AnyStage, source: Rows) -> tuple[dict[str, Any], str]:

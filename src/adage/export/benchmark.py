@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import io
+import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,10 @@ import pyarrow.parquet as pq
 from adage.analysis.controls import Control
 from adage.analysis.leaks import option_controls
 from adage.cast import Cast
+from adage.errors import StageError
 from adage.export.card import write_card
 from adage.recipe import Recipe
-from adage.records import Item, Proverb, Source
+from adage.records import Item, Proverb, Source, verify
 from adage.stages.splits import SPLITS
 from adage.store.files import atomic_folder, hash_file, write_atomic
 from adage.store.run import KEPT, Run
@@ -141,8 +143,23 @@ def parquet(rows: Sequence[dict[str, Any]], schema: pa.Schema) -> bytes:
 
 
 def read_items(run: Run) -> list[Item]:
-    """The items that curate kept."""
-    return list(run.rows("7-curate", KEPT, Item))
+    """The items that curate kept, verified.
+
+    Raises:
+        VerificationError: an item's content does not match its id and hash.
+        StageError: no item is left.
+    """
+    items = list(run.rows("7-curate", KEPT, Item))
+    for item in items:
+        verify(item)
+    if not items:
+        drops = [(n, state.stage, reason) for state in run.states() for reason, n in state.counts.reasons.items()]
+        n, stage, reason = max(drops, default=(0, "", "nothing"))
+        raise StageError(
+            f"no item is left; most rows were dropped by {stage or 'no stage'} because of {reason} ({n})",
+            hint="see the whole funnel with: adage status",
+        )
+    return items
 
 
 async def write_benchmark(
@@ -156,12 +173,14 @@ async def write_benchmark(
     proverbs = _proverbs(run, items)
     controls = await option_controls(items, {proverb.id: proverb for proverb in proverbs}, cast.encoder)
     folder = run.root / "benchmark"
-    kinds = [(folder, True)] if source.redistribute else [(folder, True), (run.root / "release", False)]
-    for target, texts in kinds:
+    bare = run.root / "release"
+    if source.releasable:
+        shutil.rmtree(bare, ignore_errors=True)
+    for target, texts in [(folder, True)] if source.releasable else [(folder, True), (bare, False)]:
         with atomic_folder(target) as temporary:
             _write_tables(temporary, items, proverbs, recipe.canary, texts=texts)
-            groups = {item.group: item.split for item in items}
-            write_atomic(temporary / "splits.lock", _pretty(dict(sorted(groups.items()))))
+            lock = {option.proverb_id: item.split for item in items for option in item.options}
+            write_atomic(temporary / "splits.lock", _pretty(dict(sorted(lock.items()))))
             write_card(
                 temporary / "README.md",
                 run=run,
@@ -182,7 +201,7 @@ async def write_benchmark(
                 language=recipe.language,
                 canary=recipe.canary,
                 texts=texts,
-                redistribute=source.redistribute,
+                redistribute=source.releasable,
                 recipe=recipe.fingerprint(),
                 items=sizes(items),
                 files={str(path.relative_to(temporary)): hash_file(path) for path in files},

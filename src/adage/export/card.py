@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import math
+import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -24,6 +27,15 @@ from adage.store.files import write_atomic
 from adage.store.run import DROPPED, KEPT, PROBES, Gone, Run
 
 _PROMPTS = ("label", "name", "generate", "judge")
+
+
+def inline(text: str) -> str:
+    r"""Text of people and models as a part of one line of Markdown: no markup, no cell ends, no line ends.
+
+    >>> inline("a | b <c>")
+    'a \\\\| b &lt;c&gt;'
+    """
+    return re.sub(r"([|`*_\[\]])", r"\\\1", html.escape(" ".join(text.split()), quote=False))
 
 
 def judged_items(run: Run) -> list[Item]:
@@ -54,6 +66,8 @@ def write_card(
         lstrip_blocks=True,
         autoescape=False,  # noqa: S701 - Markdown, not HTML; the card holds no corpus text
     )
+    environment.filters["inline"] = inline
+    environment.filters["figure"] = lambda value: "–" if math.isnan(value) else f"{value:.3f}"
     template = environment.from_string(files("adage.export").joinpath("templates/card.md.j2").read_text("utf-8"))
     card = template.render(
         recipe=recipe,

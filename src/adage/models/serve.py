@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import ipaddress
 from collections.abc import Awaitable, Callable
@@ -94,6 +95,19 @@ async def start(model: LocalModel, host: str, port: int, *, token: str = "") -> 
     bound = runner.addresses[0][1]
     shown = f"[{host}]" if ":" in host else host
     return runner, f"http://{shown}:{bound}/v1"
+
+
+async def serve(
+    model: LocalModel, host: str, port: int, *, token: str = "", ready: Callable[[str], object] = lambda _: None
+) -> None:
+    """Serve until cancelled; `ready` is told the base URL. Raises as `start` does."""
+    runner, url = await start(model, host, port, token=token)
+    ready(url)
+    try:
+        await asyncio.Event().wait()
+    finally:
+        await runner.cleanup()
+        await model.close()
 
 
 def _body(content: bytes) -> dict[str, Any]:

@@ -53,6 +53,8 @@ class Clustering(Record, frozen=True, kw_only=True):
     """Labels of each cluster, the most frequent first; empty without labels."""
     centroids: tuple[tuple[float, ...], ...]
     """Mean unit vector of each cluster, (k, dim), rounded to 6 digits."""
+    encoder: str
+    """Encoder of the centroids."""
     k: int
     score: float | None = None
     """Weighted silhouette at k; None where the clusters were frozen."""
@@ -86,6 +88,7 @@ class Cluster(Stage[Proverb, Labelled, Clustering, Proverb]):
             "k": self._k,
             "encoder": self._encoder.id,
             "namer": self._namer and self._namer.request((), SCHEMA),
+            "by": self._namer and self._namer.name,
             "prompt": prompt_hash("name"),
             "frozen": self._frozen,
         }
@@ -125,6 +128,7 @@ class Cluster(Stage[Proverb, Labelled, Clustering, Proverb]):
             cluster_of=dict(zip(names, choice.labels.tolist(), strict=True)),
             labels=_ranked(names, choice.labels, counts) if with_label else (),
             centroids=_rounded(centroids(vectors, choice.labels)),
+            encoder=self._encoder.id,
             k=choice.k,
             score=round(dict(choice.curve)[choice.k], 4),
             curve=tuple((k, round(score, 4)) for k, score in choice.curve),
@@ -135,12 +139,15 @@ class Cluster(Stage[Proverb, Labelled, Clustering, Proverb]):
         """K and its score, and whether a wider range may hold a better one."""
         if context.score is None:
             return [f"{context.k} clusters, frozen"]
-        edge = (
-            ", at an edge of the range: widen cluster.k to see whether a better one lies beyond"
-            if context.at_edge
-            else ""
-        )
-        return [f"k = {context.k}, weighted silhouette {context.score:.3f}{edge}"]
+        searched = [k for k, _ in context.curve]
+        remarks = [f"k = {context.k}, weighted silhouette {context.score:.3f}"]
+        if context.at_edge:
+            remarks[0] += ", at an edge of the range: widen cluster.k to see whether more is to be had"
+        if (searched[0], searched[-1]) != self._k:
+            remarks.append(
+                f"k was searched in {searched[0]} to {searched[-1]}: there are too few labels for {list(self._k)}"
+            )
+        return remarks
 
     def _join_frozen(
         self, frozen: Clustering, names: Sequence[str], vectors: NDArray[np.float64], by_label: bool
@@ -151,6 +158,11 @@ class Cluster(Stage[Proverb, Labelled, Clustering, Proverb]):
                 f"the frozen clusters were made {'with' if frozen.by_label else 'without'} theme labels, "
                 "this build is the other way round",
                 hint="set cluster.label as in the build that cluster.freeze points to",
+            )
+        if frozen.encoder != self._encoder.id:
+            raise StageError(
+                f"the frozen clusters are of the encoder {frozen.encoder!r}, this build's is {self._encoder.id!r}",
+                hint="use the encoder of the build that cluster.freeze points to",
             )
         nearest = nearest_cluster(vectors, np.array(frozen.centroids))
         joined = {name: int(cluster) for name, cluster in zip(names, nearest, strict=True)}

@@ -13,7 +13,7 @@ from adage.recipe import Audit
 from adage.records import Check, Item, Option, Record, Split, digest, seal
 from adage.stage import Dropped, Kept, Outcome, Stage
 from adage.stages.distract import require_audit
-from adage.stages.hand import ItemVerdict, rejected
+from adage.stages.hand import ItemVerdict, rejected, unmatched_remark
 
 
 class Slim(Record, frozen=True, kw_only=True):
@@ -30,6 +30,8 @@ class Positions(Record, frozen=True, kw_only=True):
     """Item id → 0-based place of the gold."""
 
     position: dict[str, int] = {}
+    unmatched: tuple[str, ...] = ()
+    """Verdicts on items that are not here."""
 
 
 class Curate(Stage[Item, Slim, Positions, Item]):
@@ -78,7 +80,12 @@ class Curate(Stage[Item, Slim, Positions, Item]):
                     deck = list(range(len(item.options)))
                     rng.shuffle(deck)
                 dealt[item.id] = deck.pop()
-        return Positions(position=dealt)
+        here = {item.id for item in items}
+        return Positions(position=dealt, unmatched=tuple(name for name in self._verdicts if name not in here))
+
+    def remarks(self, context: Positions) -> Sequence[str]:
+        """Item verdicts that were of no use."""
+        return unmatched_remark("verdicts are on items that are not here", context.unmatched)
 
     async def apply(self, row: Item, context: Positions, attempt: int) -> Outcome:  # noqa: ARG002
         """The item with its options in their final order."""

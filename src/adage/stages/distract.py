@@ -17,7 +17,7 @@ from adage.records import Assembly, Check, Item, Option, Record, Role, Scenario,
 from adage.stage import Dropped, Estimate, Kept, Outcome, Stage
 from adage.stages.assembly import Assembled, Plan, Pool, Stories, assemble, similarity_cap
 from adage.stages.clustering import centroids, levels, unit, ward
-from adage.stages.splits import SPLITS, splits
+from adage.stages.splits import SPLITS, conflicts, splits
 
 _DIGITS = 4
 
@@ -76,6 +76,8 @@ class DistractContext(Record, frozen=True, kw_only=True):
     """Assembly → evenness of use."""
     cap: float = 1.0
     """Cosine of explanations above which a proverb is too like the gold to be a wrong option."""
+    conflicts: dict[str, tuple[str, ...]] = {}
+    """Meaning groups whose members were released in several splits, with these splits."""
 
 
 class Distract(Stage[Scenario, Slim, DistractContext, Item]):
@@ -94,6 +96,7 @@ class Distract(Stage[Scenario, Slim, DistractContext, Item]):
         options: DistractRecipe,
         *,
         audit: Audit,
+        n_rejected: int = 0,
         shares: Shares,
         min_groups: int,
         lock: Mapping[str, Split],
@@ -102,6 +105,7 @@ class Distract(Stage[Scenario, Slim, DistractContext, Item]):
         seed: int,
     ) -> None:
         self._options, self._audit, self._encoder = options, audit, encoder
+        self._n_rejected = n_rejected
         self._shares, self._min_groups, self._lock = shares, min_groups, dict(lock)
         self._language, self._seed = language, seed
 
@@ -109,7 +113,7 @@ class Distract(Stage[Scenario, Slim, DistractContext, Item]):
         """Numbers per role, assemblies, split shares, encoder and seed."""
         return {
             "options": self._options.model_dump(mode="json"),
-            "audit": {"require": self._audit.require, "sample": self._audit.sample},
+            "audit": {"require": self._audit.require, "sample": self._audit.sample, "rejected": self._n_rejected},
             "shares": self._shares.model_dump(mode="json"),
             "min_groups": self._min_groups,
             "lock": self._lock,
@@ -130,7 +134,7 @@ class Distract(Stage[Scenario, Slim, DistractContext, Item]):
             StageError: there are too few proverbs to choose from.
         """
         scenarios = list(rows)
-        require_audit(self._audit, [scenario.checks for scenario in scenarios], "scenarios")
+        require_audit(self._audit, [scenario.checks for scenario in scenarios], "scenarios", rejected=self._n_rejected)
         if not scenarios:
             return DistractContext()
         by_id = {scenario.proverb_id: scenario for scenario in scenarios}
@@ -141,7 +145,10 @@ class Distract(Stage[Scenario, Slim, DistractContext, Item]):
                 "all scenarios belong to one meaning group: there is nothing to take wrong options from",
                 hint="add proverbs with other lessons, or look at the drops of the filter with: adage status",
             )
-        split_of = splits(groups, self._shares, self._min_groups, self._lock)
+        members: dict[str, list[str]] = {group: [] for group in groups}
+        for proverb in proverbs:
+            members[proverb.group].append(proverb.proverb_id)
+        split_of = splits(members, self._shares, self._min_groups, self._lock)
         pool, stories = await self._arrays(proverbs, scenarios, split_of)
         cap = similarity_cap(pool.meaning, pool.group, self._options.max_similarity, seed=self._seed)
         counts: dict[Role, int] = {
@@ -168,14 +175,20 @@ class Distract(Stage[Scenario, Slim, DistractContext, Item]):
             chosen=chosen,
             usage=usage,
             cap=round(cap, _DIGITS),
+            conflicts=conflicts(members, self._lock),
         )
 
     def remarks(self, context: DistractContext) -> Sequence[str]:
         """Evenness of use, and how many options had to come from a neighbouring cluster."""
-        return [
+        uses = [
             f"{assembly}: a proverb is a wrong option {use.target:.1f} times, off by {use.mean_deviation:.1f}, "
-            f"(at most {use.max_deviation}); {use.climbed:.0%} of same-cluster options from a neighbouring cluster"
+            f"at most by {use.max_deviation}; {use.climbed:.0%} of same-cluster options from a neighbouring cluster"
             for assembly, use in context.usage.items()
+        ]
+        return uses + [
+            f"meaning group {group} was released in the splits {' and '.join(released)}: it is now in "
+            f"{context.split_of[group]} alone"
+            for group, released in context.conflicts.items()
         ]
 
     async def _arrays(
@@ -290,8 +303,8 @@ def _choices(pool: Pool, stories: Stories, assembled: Assembled) -> dict[str, Ch
     return choices
 
 
-def require_audit(audit: Audit, checks: Sequence[Sequence[Check]], what: str) -> None:
-    """Stop where native speakers' verdicts are required and missing.
+def require_audit(audit: Audit, checks: Sequence[Sequence[Check]], what: str, *, rejected: int = 0) -> None:
+    """Stop where native speakers' verdicts are required and missing; `rejected` rows are gone, but count for a sample.
 
     Raises:
         LimitReached: fewer rows carry an `audit` check than `audit.require` asks for.
@@ -299,7 +312,7 @@ def require_audit(audit: Audit, checks: Sequence[Sequence[Check]], what: str) ->
     if audit.require == "none":
         return
     judged = sum(any(check.name == "audit" for check in row) for row in checks)
-    needed = len(checks) if audit.require == "all" else min(audit.sample, len(checks))
+    needed = len(checks) if audit.require == "all" else min(audit.sample, len(checks) + rejected) - rejected
     if judged < needed:
         raise LimitReached(
             f"the recipe requires an audit: {judged} of {len(checks)} {what} carry a verdict, {needed} are needed",

@@ -18,7 +18,7 @@ from adage.models.base import Embedder
 from adage.recipe import Filter as FilterRecipe
 from adage.records import Check, Record, Scenario, scenario_id, seal
 from adage.stage import Dropped, Kept, Outcome, Stage
-from adage.stages.hand import ScenarioVerdict, rejected
+from adage.stages.hand import ScenarioVerdict, rejected, unmatched_remark
 from adage.text.leakage import leak, unit_leak
 from adage.text.scripts import script_share
 from adage.text.segment import length, sentences
@@ -54,6 +54,8 @@ class Calibration(Record, frozen=True, kw_only=True):
     sibling: float
     """Percentile of cos(scenario, scenario) over pairs of different meaning groups."""
     sibling_pairs: int
+    scenarios: int
+    """Scenarios that it rests on."""
 
 
 class Facts(Record, frozen=True, kw_only=True):
@@ -79,6 +81,8 @@ class FilterContext(Record, frozen=True, kw_only=True):
 
     calibration: Calibration | None
     facts: dict[str, Facts]
+    unmatched: tuple[str, ...] = ()
+    """Verdicts on scenarios that are not here."""
 
 
 class Filter(Stage[Scenario, Slim, FilterContext, Scenario]):
@@ -100,12 +104,14 @@ class Filter(Stage[Scenario, Slim, FilterContext, Scenario]):
         words: Sequence[str],
         encoder: Embedder,
         agrees: Callable[[str], bool | None],
+        identifier: str = "",
         verdicts: Mapping[str, Sequence[ScenarioVerdict]],
         seed: int,
         recalibrate: bool = False,
     ) -> None:
         self._options, self._language, self._words = options, language, tuple(words)
-        self._encoder, self._agrees, self._verdicts = encoder, agrees, verdicts
+        self._encoder, self._agrees, self._identifier = encoder, agrees, identifier
+        self._verdicts = verdicts
         self._seed, self._recalibrate = seed, recalibrate
         bounds = language.length
         self._length = (_or(options.min_length, bounds.min), _or(options.max_length, bounds.max))
@@ -121,16 +127,20 @@ class Filter(Stage[Scenario, Slim, FilterContext, Scenario]):
             "language": self._language,
             "words": self._words,
             "encoder": self._encoder.id,
+            "identifier": self._identifier,
             "verdicts": self._verdicts,
             "seed": self._seed,
         }
 
     async def prepare(self, rows: Iterable[Slim], previous: FilterContext | None) -> FilterContext:
         """Embed everything, calibrate (unless an earlier calibration stands), and compare siblings."""
-        staying = [row for row in rows if not rejected(self._verdicts.get(row.id, ()))]
+        everything = list(rows)
+        here = {name for row in everything for name in (row.id, self._edited(row).id)}
+        missing = tuple(name for name in self._verdicts if name not in here)
+        staying = [row for row in everything if not rejected(self._verdicts_on(row))]
         slims = [self._edited(row) for row in staying]
         if not slims:
-            return FilterContext(calibration=None, facts={})
+            return FilterContext(calibration=None, facts={}, unmatched=missing)
         proverbs = {row.proverb_id: row for row in slims}
         names = sorted(proverbs)
         number = {name: i for i, name in enumerate(names)}
@@ -141,8 +151,9 @@ class Filter(Stage[Scenario, Slim, FilterContext, Scenario]):
         _, group = np.unique([proverbs[name].group for name in names], return_inverse=True)
         calibration = self._calibration(previous, scenarios, texts, group, own)
         cos_other, other = _closest_other(scenarios, meanings, group, own)
-        twins = self._twins(slims, scenarios, calibration)
         cos_proverb = np.einsum("ij,ij->i", scenarios, texts[own])
+        leaking = [self._leaks(_round(cosine), calibration) and self._decides(calibration) for cosine in cos_proverb]
+        twins = self._twins(slims, scenarios, calibration, leaking)
         cos_own = np.einsum("ij,ij->i", scenarios, meanings[own])
         facts = {}
         for i, row in enumerate(staying):
@@ -156,20 +167,18 @@ class Filter(Stage[Scenario, Slim, FilterContext, Scenario]):
                 twin_score=_round(score),
                 twin_by=by,
             )
-        return FilterContext(calibration=calibration, facts=facts)
+        return FilterContext(calibration=calibration, facts=facts, unmatched=missing)
 
     def remarks(self, context: FilterContext) -> Sequence[str]:
         """The thresholds in force, and whether they rest on enough pairs to drop anything."""
-        if (made := context.calibration) is None:
-            return []
-        weak = (
-            ""
-            if self._enough(made.leak_pairs)
-            else f"; {made.leak_pairs} pairs are too few to drop by, so it only flags"
-        )
-        return [
-            f"embedding leak above cosine {made.leak:.4f} (percentile {made.percentile:g} of unrelated pairs){weak}"
-        ]
+        remarks = unmatched_remark("verdicts are on scenarios that are not here", context.unmatched)
+        if made := context.calibration:
+            few = "" if self._decides(made) else f"; {made.leak_pairs} pairs are too few to drop by: it only flags"
+            remarks.append(
+                f"embedding leak above {made.leak:.4f} (percentile {made.percentile:g} of unrelated cosines among "
+                f"{made.scenarios} scenarios){few}"
+            )
+        return remarks
 
     def _calibration(
         self,
@@ -179,9 +188,18 @@ class Filter(Stage[Scenario, Slim, FilterContext, Scenario]):
         group: Ints,
         own: Ints,
     ) -> Calibration:
+        """The earlier calibration while it fits, so that adding a row never flips old ones; a new one otherwise.
+
+        It no longer fits once the scenarios have doubled: a trial on a few rows must not decide over all.
+        """
         percentile = self._options.leak_percentile
         old = previous.calibration if previous and not self._recalibrate else None
-        if old and (old.encoder, old.percentile) == (self._encoder.id, percentile) and self._enough(old.leak_pairs):
+        if (
+            old
+            and (old.encoder, old.percentile) == (self._encoder.id, percentile)
+            and self._decides(old)
+            and len(scenarios) < 2 * old.scenarios
+        ):
             return old
         rng = np.random.default_rng(self._seed)
         leaks = _unrelated(scenarios, texts, group[own], group, rng)
@@ -193,13 +211,21 @@ class Filter(Stage[Scenario, Slim, FilterContext, Scenario]):
             leak_pairs=leaks.size,
             sibling=_round(np.percentile(siblings, percentile)) if siblings.size else 1.0,
             sibling_pairs=siblings.size,
+            scenarios=len(scenarios),
         )
+
+    def _leaks(self, cos_proverb: float, calibration: Calibration | None) -> bool:
+        return calibration is not None and cos_proverb > calibration.leak
+
+    def _decides(self, calibration: Calibration | None) -> bool:
+        """Whether a calibration rests on enough pairs to drop anything."""
+        return calibration is not None and self._enough(calibration.leak_pairs)
 
     def _enough(self, pairs: int) -> bool:
         return pairs >= self._options.min_pairs
 
     def _twins(
-        self, slims: Sequence[Slim], scenarios: Floats, calibration: Calibration
+        self, slims: Sequence[Slim], scenarios: Floats, calibration: Calibration, leaking: Sequence[bool]
     ) -> dict[int, tuple[int, float, str]]:
         """Row → (earlier sibling that it repeats, score, measure); a sibling that is dropped itself repeats nobody."""
         siblings: dict[str, list[int]] = collections.defaultdict(list)
@@ -209,8 +235,10 @@ class Filter(Stage[Scenario, Slim, FilterContext, Scenario]):
         for members in siblings.values():
             for place, i in enumerate(members):
                 for j in members[:place]:
+                    if j in found or leaking[j]:
+                        continue
                     match = self._repeats(slims[i], slims[j], float(scenarios[i] @ scenarios[j]), calibration)
-                    if match and j not in found and self._text_checks(slims[j].text, slims[j].proverb)[1] == "":
+                    if match and self._text_checks(slims[j].text, slims[j].proverb)[1] == "":
                         found[i] = (j, *match)
                         break
         return found
@@ -226,6 +254,12 @@ class Filter(Stage[Scenario, Slim, FilterContext, Scenario]):
         text = self._edit(row.id)
         return msgspec.structs.replace(row, id=scenario_id(row.proverb_id, text), text=text) if text else row
 
+    def _verdicts_on(self, row: Slim | Scenario) -> tuple[ScenarioVerdict, ...]:
+        """Verdicts on a scenario as it was made, then those on what an edit made of it."""
+        first = tuple(self._verdicts.get(row.id, ()))
+        text = self._edit(row.id)
+        return first + tuple(self._verdicts.get(scenario_id(row.proverb_id, text), ())) if text else first
+
     def _edit(self, scenario: str) -> str:
         """The text that annotators put in place of a scenario, or nothing; the last edit counts."""
         verdicts = self._verdicts.get(scenario, ())
@@ -234,7 +268,7 @@ class Filter(Stage[Scenario, Slim, FilterContext, Scenario]):
 
     async def apply(self, row: Scenario, context: FilterContext, attempt: int) -> Outcome:  # noqa: ARG002
         """The scenario with all its checks, or the first reason to drop it."""
-        verdicts = self._verdicts.get(row.id, ())
+        verdicts = self._verdicts_on(row)
         audit = tuple(
             Check(name="audit", passed=verdict.verdict != "reject", evidence=verdict.note, by=verdict.annotator)
             for verdict in verdicts
@@ -300,16 +334,14 @@ class Filter(Stage[Scenario, Slim, FilterContext, Scenario]):
 
     def _vector_checks(self, facts: Facts, calibration: Calibration | None) -> tuple[tuple[Check, ...], str]:
         """Checks by embedding, and the reason to drop; a calibration on too few pairs only flags."""
-        limit = calibration.leak if calibration else 1.0
-        decisive = calibration is not None and self._enough(calibration.leak_pairs)
-        leaks = facts.cos_proverb > limit
+        leaks, decisive = self._leaks(facts.cos_proverb, calibration), self._decides(calibration)
         ambiguous = facts.cos_other - facts.cos_own > self._options.ambiguous_margin
         checks = (
             Check(
                 name="embedding_leak",
                 passed=(False if decisive else None) if leaks else True,
                 score=facts.cos_proverb,
-                evidence=f"above {limit:.4f}" if leaks else "",
+                evidence=f"above {calibration.leak:.4f}" if leaks and calibration else "",
             ),
             Check(
                 name="ambiguous",

@@ -76,6 +76,7 @@ class Generate(Stage[Proverb, Slim, GenerateContext, Scenario]):
             "n": self._n,
             "per_call": self._per_call,
             "model": self._model and self._model.request((), SCHEMA),
+            "by": self._model and self._model.name,
             "prompt": prompt_hash("generate"),
             "unit": self._unit,
             "word": self._word,
@@ -103,7 +104,7 @@ class Generate(Stage[Proverb, Slim, GenerateContext, Scenario]):
 
     def remarks(self, context: GenerateContext) -> Sequence[str]:
         """Lines of the scenarios file that were of no use."""
-        return unmatched_remark("scenarios", context.unmatched)
+        return unmatched_remark("proverbs of the scenarios file are not in the corpus", context.unmatched)
 
     def prompts(self, row: Proverb) -> list[Sequence[Message]]:
         """The messages of each call for a proverb."""

@@ -13,7 +13,7 @@ from adage.store.files import read_hand_file
 from adage.text.unicode import key, show
 
 
-class HandTheme(Record, frozen=True, kw_only=True):
+class HandTheme(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A line of a themes file."""
 
     proverb: str
@@ -23,7 +23,7 @@ class HandTheme(Record, frozen=True, kw_only=True):
     """Who wrote it."""
 
 
-class HandScenario(Record, frozen=True, kw_only=True):
+class HandScenario(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A line of a scenarios file."""
 
     proverb: str
@@ -33,7 +33,7 @@ class HandScenario(Record, frozen=True, kw_only=True):
     by: str = "hand"
 
 
-class ScenarioVerdict(Record, frozen=True, kw_only=True):
+class ScenarioVerdict(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A line of a scenario verdicts file: one annotator's word on one scenario."""
 
     scenario_id: str
@@ -44,7 +44,7 @@ class ScenarioVerdict(Record, frozen=True, kw_only=True):
     note: str = ""
 
 
-class ItemVerdict(Record, frozen=True, kw_only=True):
+class ItemVerdict(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A line of an item verdicts file: one annotator's word on one item."""
 
     item_id: str
@@ -115,12 +115,12 @@ def unmatched(references: Mapping[str, str], seen: Iterable[str]) -> tuple[str, 
     return tuple(reference for name, reference in references.items() if name not in known)
 
 
-def unmatched_remark(file: str, references: Sequence[str]) -> list[str]:
-    """A remark that names the first few lines that were of no use."""
+def unmatched_remark(what: str, references: Sequence[str]) -> list[str]:
+    """A remark that names the first few lines of hand files that were of no use."""
     if not references:
         return []
     shown = ", ".join(repr(reference) for reference in references[:3]) + (" …" if len(references) > 3 else "")
-    return [f"{len(references)} proverbs of the {file} file are not in the corpus: {shown}"]
+    return [f"{len(references)} {what}: {shown}"]
 
 
 def _proverb(reference: str, language: Language) -> str:

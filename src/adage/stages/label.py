@@ -61,6 +61,8 @@ class Label(Stage[Proverb, Slim, LabelContext, Proverb]):
         return {
             "label": self._mode,
             "model": self._model and self._model.request((), SCHEMA),
+            "by": self._model and self._model.name,
+            "language": self._language.name,
             "prompt": prompt_hash("label"),
             "unit": self._unit,
             "themes": self._hand,
@@ -78,7 +80,7 @@ class Label(Stage[Proverb, Slim, LabelContext, Proverb]):
 
     def remarks(self, context: LabelContext) -> Sequence[str]:
         """Lines of the themes file that were of no use."""
-        return unmatched_remark("themes", context.unmatched)
+        return unmatched_remark("proverbs of the themes file are not in the corpus", context.unmatched)
 
     def prompt(self, row: Proverb) -> Sequence[Message]:
         """The messages sent for a proverb."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -27,20 +27,39 @@ def split_of(group: str, shares: Shares) -> Split:
     return "dev" if point < shares.train + shares.dev else "test"
 
 
-def splits(groups: Iterable[str], shares: Shares, min_groups: int, lock: Mapping[str, Split]) -> dict[str, Split]:
+def splits(
+    members: Mapping[str, Collection[str]], shares: Shares, min_groups: int, lock: Mapping[str, Split]
+) -> dict[str, Split]:
     """Group → split; a split that would get fewer than `min_groups` groups is not made, its groups go to test.
 
-    Groups in `lock` (of a released version) keep their split, whatever the shares say.
+    Args:
+        members: Group → ids of its proverbs.
+        shares: Sizes of the splits.
+        min_groups: Least number of groups in train or dev.
+        lock: Proverb id → split in a released version. A group with a released member keeps that member's split,
+            whatever the shares say; see `conflicts` for groups whose members were released in several.
     """
-    wanted = {group: lock.get(group) or split_of(group, shares) for group in sorted(set(groups))}
+    wanted = {group: _released(members[group], lock) or split_of(group, shares) for group in sorted(members)}
     sizes = collections.Counter(wanted.values())
-    locked = set(lock.values())
+    locked = {split for group in members if (split := _released(members[group], lock))}
     small = {split for split in SPLITS if sizes[split] < min_groups and split != "test" and split not in locked}
     return {group: "test" if split in small else split for group, split in wanted.items()}
 
 
+def conflicts(members: Mapping[str, Collection[str]], lock: Mapping[str, Split]) -> dict[str, tuple[str, ...]]:
+    """Groups whose members were released in more than one split, with those splits."""
+    found = {group: tuple(sorted({lock[name] for name in members[group] if name in lock})) for group in sorted(members)}
+    return {group: released for group, released in found.items() if len(released) > 1}
+
+
+def _released(names: Iterable[str], lock: Mapping[str, Split]) -> Split | None:
+    """The split of a group's released members; where they are in several, the one that models may know best."""
+    found = {lock[name] for name in names if name in lock}
+    return next((split for split in SPLITS if split in found), None)
+
+
 def read_lock(path: Path | None) -> dict[str, Split]:
-    """The group → split table of a released benchmark (`splits.lock`, JSON)."""
+    """The proverb id → split table of a released benchmark (`splits.lock`, JSON)."""
     if path is None:
         return {}
     try:

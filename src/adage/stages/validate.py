@@ -111,6 +111,7 @@ class Validate(Stage[Item, Slim, ValidateContext, Item]):
             "prompt": prompt_hash("judge"),
             "unit": self._unit,
             "language": self._language,
+            "notes": self._notes,
             "seed": self._seed,
         }
 
@@ -159,7 +160,7 @@ class Validate(Stage[Item, Slim, ValidateContext, Item]):
         """The item with a check per judge and criterion."""
         if not self._is_judged(row, context):
             return Kept(rows=(row,))
-        checks = await self._judge(*_shown(row), attempt=attempt, stop_early=self._options.gate)
+        checks = await self._judge(*_shown(row), attempt=attempt, gate=self._options.gate)
         judged = seal(msgspec.structs.replace(row, checks=row.checks + checks))
         probes: tuple[Probe, ...] = ()
         if plan := context.probes.get(row.id):
@@ -175,7 +176,7 @@ class Validate(Stage[Item, Slim, ValidateContext, Item]):
 
     async def _probe(self, row: Item, plan: ProbePlan, attempt: int) -> Probe:
         scenario, options = _spoilt(row, plan)
-        checks = await self._judge(scenario, options, attempt=attempt, stop_early=False)
+        checks = await self._judge(scenario, options, attempt=attempt, gate=False)
         caught = {
             judge.name: any(check.passed is False for check in checks if check.by == judge.name)
             for judge in self._judges
@@ -184,14 +185,22 @@ class Validate(Stage[Item, Slim, ValidateContext, Item]):
             item_id=row.id, kind=plan.kind, scenario=scenario, options=tuple(options), checks=checks, caught=caught
         )
 
-    async def _judge(
-        self, scenario: str, options: Sequence[str], *, attempt: int, stop_early: bool
-    ) -> tuple[Check, ...]:
-        """Checks of all judges; with `stop_early`, of as many as it takes until rejection is certain."""
+    async def _judge(self, scenario: str, options: Sequence[str], *, attempt: int, gate: bool) -> tuple[Check, ...]:
+        """Checks of all judges; where they gate, of as many as it takes until rejection is certain.
+
+        Raises:
+            UnparsableReply: a judge's reply is of no use and `gate` is set, so that the row is tried again.
+        """
         checks: list[Check] = []
         for judge in self._judges:
-            checks += await self._ask(judge, scenario, options, attempt)
-            if stop_early and self._certain(checks):
+            try:
+                checks += await self._ask(judge, scenario, options, attempt)
+            except UnparsableReply as error:
+                if gate:
+                    raise
+                evidence = f"{error.status} reply"
+                checks += [Check(name=name, passed=None, evidence=evidence, by=judge.name) for name in CRITERIA]
+            if gate and self._certain(checks):
                 break
         return tuple(checks)
 
@@ -211,21 +220,16 @@ class Validate(Stage[Item, Slim, ValidateContext, Item]):
         return ""
 
     async def _ask(self, judge: ChatModel, scenario: str, options: Sequence[str], attempt: int) -> list[Check]:
-        """One judge's checks; where judging gates, an unusable reply fails the row so that it is tried again."""
+        """One judge's checks."""
         messages, order = self._prompt(judge, scenario, options)
-        try:
-            answer, _ = await ask(
-                judge,
-                messages,
-                self._schema(len(options)),
-                JudgeAnswer,
-                attempt=attempt,
-                object_to=lambda given: _objection(given, len(options)),
-            )
-        except UnparsableReply as error:
-            if self._options.gate:
-                raise
-            return [Check(name=name, passed=None, evidence=f"{error.status} reply", by=judge.name) for name in CRITERIA]
+        answer, _ = await ask(
+            judge,
+            messages,
+            self._schema(len(options)),
+            JudgeAnswer,
+            attempt=attempt,
+            object_to=lambda given: _objection(given, len(options)),
+        )
         picked = {order[LETTERS.index(_letter(entry))] for entry in answer.fits}
         shown = "fits: " + (", ".join(options[i] for i in sorted(picked)) or "none")
         reason = answer.reason[:_REASON_LENGTH]

@@ -52,8 +52,7 @@ def open_database(path: Path, form: Format) -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection, path: Path, form: Format) -> None:
     """Make the table in an empty file; check the header of any other."""
-    found = _header(connection)
-    if found == (0, 0) and not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+    if _header(connection) == (0, 0) and not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         _switch_to_wal(connection)
         connection.execute("BEGIN IMMEDIATE")
         if _header(connection) == (0, 0):
@@ -61,7 +60,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, form: Format) -> None:
             connection.execute(f"PRAGMA application_id={form.application}")
             connection.execute(f"PRAGMA user_version={form.version}")
         connection.execute("COMMIT")
-        found = _header(connection)
+    found = _header(connection)  # only now: another process may have made the table in between
     if found[0] != form.application:
         raise form.error(f"{str(path)!r} is a database of another program", hint="name another file, or move it away")
     if found[1] != form.version:

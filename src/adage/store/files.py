@@ -16,7 +16,8 @@ import msgspec
 from adage.errors import HandFileError, StoreError
 from adage.records import Record
 
-R = TypeVar("R", bound=msgspec.Struct)
+R = TypeVar("R")
+S = TypeVar("S", bound=msgspec.Struct)
 
 _encoder = msgspec.json.Encoder()
 _HASH_BLOCK = 1 << 20
@@ -147,12 +148,12 @@ def read_lines(path: Path, kind: type[R]) -> Iterator[R]:
                 yield decoder.decode(line)
             except msgspec.MsgspecError as error:
                 raise StoreError(
-                    f"{path}:{number}: not a record of kind {kind.__name__}: {error}",
+                    f"{path}:{number}: not a record of kind {getattr(kind, '__name__', kind)}: {error}",
                     hint="the file was damaged or edited: delete its folder and build again (model calls are kept)",
                 ) from error
 
 
-def read_hand_file(path: Path, kind: type[R]) -> Iterator[tuple[str, R]]:
+def read_hand_file(path: Path, kind: type[S]) -> Iterator[tuple[str, S]]:
     """(place, record) of a JSON Lines file written by hand; blank lines are passed over.
 
     Raises:

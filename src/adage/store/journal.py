@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+import time
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,6 +28,8 @@ _FORMAT = Format(
 )
 _GROUP = 1000
 """Most calls in one commit."""
+_GATHER_S = 0.005
+"""How long a commit waits for company: a hundredth of the fastest model's answer, and a tenth of the commits."""
 
 _request_encoder = msgspec.json.Encoder(order="sorted")
 _reply_decoder = msgspec.json.Decoder(ChatReply)
@@ -155,13 +158,20 @@ class Journal:
 
         The file shrinks to what is left.
         """
-        gone = [call.key for call in self.calls(model=model) if call.key not in keep]
+        gone = self._prunable(model, keep)
         with _journal_errors(self.path), self._lock:
             doomed = "DELETE FROM calls WHERE key IN (SELECT value FROM json_each(?))"
             self._reader.execute(doomed, (msgspec.json.encode(gone).decode(),))
             self._reader.execute("VACUUM")
             self._reader.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return len(gone)
+
+    def count(self, *, model: str = "", keep: Container[str] = ()) -> int:
+        """How many calls `prune` would delete."""
+        return len(self._prunable(model, keep))
+
+    def _prunable(self, model: str, keep: Container[str]) -> list[str]:
+        return [call.key for call in self.calls(model=model) if call.key not in keep]
 
     def verify(self) -> int:
         """Check the file's structure and hash every request again; the number of calls.
@@ -196,6 +206,7 @@ class Journal:
     def _write(self) -> None:
         """Commit queued calls group by group until the journal is closed."""
         while (first := self._queue.get()) is not None:
+            time.sleep(_GATHER_S)
             group = [first]
             while len(group) < _GROUP and not self._queue.empty():
                 more = self._queue.get()

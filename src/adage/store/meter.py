@@ -27,8 +27,9 @@ class Meter:
         """Calls begun."""
         self.tokens = 0
         self.usd = 0.0
-        self.exhausted = False
         self._budget = budget or Budget()
+        self.exhausted = False
+        """Whether a call has been refused; from then on all are."""
         self._in_flight = 0
 
     def begin(self) -> None:

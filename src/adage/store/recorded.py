@@ -110,17 +110,25 @@ class RecordedChat:
         call = self._running.get(key)
         if call is None:
             call = self._running[key] = asyncio.create_task(self._call(key, request))
-            call.add_done_callback(lambda _: self._running.pop(key, None))
+            call.add_done_callback(lambda ended: self._forget(key, ended))
         return await asyncio.shield(call)
 
+    async def finish(self) -> None:
+        """Wait for the calls in flight: they are paid for, and their replies are stored."""
+        await asyncio.gather(*self._running.values(), return_exceptions=True)
+
     async def close(self) -> None:
-        """End the calls in flight and free the model; after a budget's end let them finish: they are paid."""
+        """End the calls in flight and free the model."""
         calls = list(self._running.values())
-        if not self._meter.exhausted:
-            for call in calls:
-                call.cancel()
+        for call in calls:
+            call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
         await self._model.close()
+
+    def _forget(self, key: str, ended: asyncio.Task[ChatReply]) -> None:
+        del self._running[key]
+        if not ended.cancelled():
+            ended.exception()  # seen, also where nobody waits for the call any more
 
     async def _call(self, key: str, request: ChatRequest) -> ChatReply:
         self._meter.begin()

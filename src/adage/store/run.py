@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,6 +18,7 @@ from adage.store.files import disk_errors, read_lines, recover, write_atomic
 R = TypeVar("R", bound=msgspec.Struct)
 
 KEPT, DROPPED, FAILED, PROBES = "kept.jsonl", "dropped.jsonl", "failed.jsonl", "probes.jsonl"
+CALLS = "calls.jsonl"
 
 
 class Counts(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -34,6 +36,8 @@ class Counts(Record, frozen=True, kw_only=True, omit_defaults=False):
     probes: int = 0
     reasons: dict[str, int] = {}
     """Kind of reason → dropped rows."""
+    calls: dict[str, dict[str, int]] = {}
+    """Model → what became of a question to it → how many; each distinct question counts once."""
 
     def __post_init__(self) -> None:
         if self.rows_in != self.kept + self.dropped + self.failed:
@@ -67,6 +71,18 @@ class Gone(Record, frozen=True, kw_only=True):
     row: dict[str, Any]
 
 
+class Question(Record, frozen=True, kw_only=True):
+    """A line of `calls.jsonl`: a question to a model, by the first row that asked it."""
+
+    id: str
+    """The row."""
+    model: str
+    status: str
+    """What became of it: `ok`, `repaired`, `asked_again`, `refused`, `truncated`, `invalid` or `http_error`."""
+    keys: tuple[str, ...]
+    """Journal keys of its requests."""
+
+
 class Broken(Record, frozen=True, kw_only=True):
     """A line of `failed.jsonl`: the row, whole, and what happened."""
 
@@ -75,6 +91,15 @@ class Broken(Record, frozen=True, kw_only=True):
     evidence: str = ""
     attempt: int
     row: dict[str, Any]
+
+
+def outdated(states: Sequence[StageState]) -> set[str]:
+    """Names of the stages that rest on rows which an earlier stage has since replaced."""
+    found: set[str] = set()
+    for before, state in itertools.pairwise(states):
+        if found or state.parts.get("input") != before.output:
+            found.add(state.stage)
+    return found
 
 
 class Run:
@@ -144,6 +169,12 @@ class Run:
             return msgspec.json.decode((self.root / folder / "context.json").read_bytes(), type=kind)
         except (FileNotFoundError, msgspec.MsgspecError):
             return None
+
+    def call_keys(self) -> Iterator[str]:
+        """Journal keys of the requests that led to the finished stages."""
+        for path in sorted(self.root.glob(f"[0-9]*-*/{CALLS}")):
+            for question in read_lines(path, Question):
+                yield from question.keys
 
     def note(self, entry: dict[str, Any]) -> None:
         """Add one build's volatile facts (times, host, versions, calls) to `run.json`."""

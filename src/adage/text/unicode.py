@@ -34,6 +34,7 @@ _MARK_AFTER_SPACE = regex.compile(r" +(?=\p{M})")
 _NOT_COMPARED = regex.compile(r"[^\p{L}\p{M}\p{N}]+")
 _DIGIT = re.compile(r"\d")
 _FORMULA = regex.compile(r"\s*[=+\-@＝＋－＠|%]|[\t\r\n]")
+_CONTROLS = regex.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def show(text: str, *, joiners: bool) -> str:
@@ -49,6 +50,8 @@ def show(text: str, *, joiners: bool) -> str:
     >>> show(" Ali\x92nin\u00a0evi\n", joiners=False)
     'Ali’nin evi'
     """
+    if text.isprintable() and "  " not in text:  # most texts: nothing below would change them
+        return unicodedata.normalize("NFC", text.strip())
     if _C1.search(text):
         latin = _LATIN_ONLY.fullmatch(text) is not None
         text = _C1.sub(lambda char: _windows_1252(char.group(), letters_too=latin), text)
@@ -97,8 +100,17 @@ def normal(text: str, language: Language) -> str:
 
 
 def isolate(text: str) -> str:
-    """The text between FSI and PDI, so that its direction leaves the rest of a terminal line alone."""
-    return f"\u2068{text}\u2069"
+    """The text, harmless, between first-strong isolate and pop: its direction does not shuffle the rest of a line."""
+    return f"\u2068{harmless(text)}\u2069"
+
+
+def harmless(text: str) -> str:
+    r"""Text whose control characters are shown, not obeyed: corpora and models are not to steer a terminal.
+
+    >>> harmless("red \x1b[31m alert")
+    'red ␛[31m alert'
+    """
+    return _CONTROLS.sub(lambda found: chr(0x2400 + ord(found[0])) if found[0] < " " else "\ufffd", text)
 
 
 def neutralise(text: str) -> str:

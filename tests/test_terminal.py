@@ -1,0 +1,166 @@
+"""What the terminal shows: progress, tables, and text that cannot steer it."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+import material
+from adage import terminal
+from adage.analysis.controls import Control
+from adage.analysis.judges import JudgeRates
+from adage.planner import StagePlan
+from adage.showcase import DemoResult
+from adage.stage import Dropped, Failed, Kept
+from adage.store.recorded import Usage
+from adage.store.run import Counts, StageState
+from adage.story import Appearance
+
+
+def console(*, tty: bool = False) -> Console:
+    """A console that writes to memory, 100 columns wide."""
+    return Console(file=io.StringIO(), width=100, force_terminal=tty, highlight=False, markup=False, emoji=False)
+
+
+def printed(made: Console) -> str:
+    """What a console was told."""
+    assert isinstance(made.file, io.StringIO)
+    return made.file.getvalue()
+
+
+def state(**changes: object) -> StageState:
+    """The state of a filter stage with one drop."""
+    counts = Counts(rows_in=5, kept=3, dropped=1, failed=1, made=4, short=2, reasons={"keyword": 1})
+    return StageState(
+        stage="filter", fingerprint="f", parts={}, counts=counts, output="o", remarks=("mind the gap",), **changes
+    )
+
+
+class Stage:
+    """As much of a stage as progress needs."""
+
+    name = "filter"
+
+
+@pytest.mark.parametrize("tty", [False, True])
+def test_progress_tells_changes_calls_account_and_remarks(tty: bool) -> None:
+    """A stage is announced with what changed and what it will call, and closed with its account."""
+    made = console(tty=tty)
+    reporter = terminal.Reporter(made)
+    reporter.begins(lambda: Usage(calls=3, prompt_tokens=10, completion_tokens=4))
+    reporter.prepares(Stage())
+    reporter.starts(Stage(), 5, ["settings.k: 4 → 8"], 7)
+    for outcome in (Kept(rows=()), Dropped(reason="keyword"), Failed(error="no")):
+        reporter.row(Stage(), outcome)
+    reporter.ends(state(), fresh=True)
+    text = printed(made)
+    for part in (
+        "settings.k: 4 → 8",
+        "7 model calls",
+        "in 5 = kept 3 + dropped 1 + failed 1, made 4, short 2",
+        "mind the gap",
+    ):
+        assert part in text
+    assert ("\x1b" in text) is tty
+
+
+def test_quiet_progress_prints_nothing() -> None:
+    """With --json, progress is silent."""
+    made = console()
+    reporter = terminal.Reporter(made, quiet=True)
+    reporter.prepares(Stage())
+    reporter.starts(Stage(), 5, ["x"], 7)
+    reporter.row(Stage(), Kept(rows=()))
+    reporter.ends(state(), fresh=False)
+    assert printed(made) == ""
+
+
+def test_the_funnel_names_reasons_and_remarks() -> None:
+    """`status` shows every stage's account, reasons and remarks."""
+    made = console()
+    terminal.print_status(made, [state()])
+    assert "keyword 1" in printed(made)
+    assert "filter: mind the gap" in printed(made)
+
+
+def test_a_plan_marks_bounds_and_unknown_prices() -> None:
+    """Upper bounds carry ≤, token counts ≈, and an unknown price is said to be unknown."""
+    made = console()
+    exact = StagePlan(stage="label", rows=9, up_to_date=False, exact=True, calls=9, tokens=100, usd=0.5)
+    bound = StagePlan(stage="validate", rows=90, up_to_date=False, exact=False, calls=270, tokens=900, usd=None)
+    done = StagePlan(stage="acquire", rows=9, up_to_date=True, exact=True, calls=0)
+    made.print(terminal.plan_table([done, exact, bound]))
+    text = printed(made)
+    assert "0.50" in text
+    assert "≤ 270" in text
+    assert "≈ 900" in text
+    assert "unknown" in text
+    assert "acquire (up to date)" in text
+
+
+OTHERS = [material.proverb(f"Other {i}") for i in range(3)]
+HOSTILE = "صبر \x1b[31mred\x07 \x9b0m"
+
+
+def test_text_from_corpora_and_models_cannot_steer_the_terminal() -> None:
+    """Escape sequences in items, stories, evidence and prompts are shown as signs."""
+    gold = material.proverb(HOSTILE)
+    made = console()
+    item = material.item(HOSTILE, gold, OTHERS)
+    terminal.print_items(made, [item])
+    row = {
+        "id": "p1",
+        "text": HOSTILE,
+        "checks": [{"name": "keyword", "passed": False, "score": 1.0, "evidence": HOSTILE}],
+    }
+    terminal.print_story(
+        made, [Appearance(folder="4-filter", outcome="dropped", why=HOSTILE, evidence=HOSTILE, row=row)]
+    )
+    assert "\x1b" not in printed(made)
+    assert "\x9b" not in printed(made)
+    assert "␛[31mred␇" in printed(made)
+    assert "FAIL" in printed(made)
+
+
+def test_right_to_left_text_is_isolated() -> None:
+    """An Arabic option stands between isolates, so that the role after it stays where it is."""
+    made = console()
+    gold = material.proverb("الصبر مفتاح الفرج")
+    terminal.print_items(made, [material.item("قصة", gold, OTHERS)])
+    assert "\u2068الصبر مفتاح الفرج\u2069" in printed(made)
+
+
+def test_the_demo_page_has_funnel_items_controls_and_places() -> None:
+    """The demo's page shows what was built, what the options give away, and where the files are."""
+    gold = material.proverb("Slow drops fill the jar")
+    item = material.item("A story.", gold, OTHERS)
+    control = Control("theme_pair", "clusters", 0.48, 0.46, 0.5, 82, 26, 0.25)
+    rates = JudgeRates(
+        judge="embedded",
+        judged=20,
+        passed={"fits": 1, "plausible": 2, "fluent": 3},
+        probes=2,
+        caught=1,
+        false_alarms=19,
+    )
+    made = console()
+    result = DemoResult(
+        language="en", benchmark="some/where", states=(state(),), items=(item,), controls={"paper": (control,)},
+        judges=(rates,), seconds=31.4,
+    )  # fmt: skip
+    terminal.print_demo(made, [result])
+    text = printed(made)
+    for part in (
+        "CAPR-en",
+        "keyword 1",
+        "A story.",
+        "0.480",
+        "0.460 – 0.500",
+        "outside",
+        "1 of 2",
+        "some/where",
+        "31 s",
+    ):
+        assert part in text
