@@ -333,7 +333,7 @@ class Curate(Part):
     min_groups: int = Field(20, ge=1)
     """A split that would get fewer meaning groups is not made; its groups go to test."""
     lock: Path | None = None
-    """`splits.lock` of a released version: its groups keep their split."""
+    """`splits.lock` of a released version: its proverbs, and what now means the same, keep their split."""
 
 
 class Budget(Part):

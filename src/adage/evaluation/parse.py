@@ -30,19 +30,30 @@ class Parsed(msgspec.Struct, frozen=True):
     """Place of the chosen option, from 0; None unless answered."""
 
 
-_TOO_MANY = 32
+_WINDOW = 32
+"""Tokens of a sentence that are looked at before its cue; JSON objects of a reply that are looked at."""
 _STATED = re.compile(
-    r"C(?:w{0,6}(?=[F:]))?[CF:]{0,9}(?:\n{0,2}[F:]{0,9}(?<!\n)|\n{1,2}(?!D[.:]{0,2}w)|[NM]?F{0,3}XF{0,3}[pM]?[FO,:]{0,3})(?P<choice>[LBDT])"
+    r"C(?:w{0,6}(?=[F:]))?[CF:]{0,9}"
+    r"(?:[F:]{0,9}|\n{1,2}[F:]{1,9}|\n{1,2}(?!D[.:]{0,2}w)|[NM]?F{0,3}XF{0,3}[pM]?[FO,:]{0,3})"
+    r"(?P<choice>[LBDT])"
 )
+"""A cue, then an option: "the answer is B", also on a line below (not "1. Read …"), also after "not A but"."""
 _REVERSED = re.compile(r"(?<!O)(?<![LBDT],)(?P<choice>[LBDT])(?:[:.,]?T)?[F:]{0,9}C(?=[FC]{0,9}(?:[.,\n]|$))")
+"""An option, then a cue: "B is the answer"."""
 _PURE = re.compile(r"[F:,.]*(?P<choice>[LBDT])[:.,]*T?[F:.,]*")
+"""A line that is an option: "B. Haste makes waste", "So it is B."."""
 _LED = re.compile(r"(?:^|[.?\n])[F,:]*$")
+"""What stands before a cue that opens its sentence."""
 _ENDED = re.compile(r"(?:[:.,]{0,3}T)?[FC]{0,9}(?=[.,:\n]|$)")
+"""What stands after an option that closes its clause."""
 _RIVAL = re.compile(r"[O,:F]{0,9}[LBDT]|[.:,]{0,3}T|[.:,\n]{0,4}M,F{0,3}[LBDT]|[.:,]{0,3}O[F,:]{0,3}[LBDT]")
+"""What takes a choice back if it is another option: "or C", ". Patience is a virtue", "… no, C"."""
 _MENTION = re.compile(
     r"(?:(?<=[FC])D|(?<=[FCp:])L|[LD](?=[:.,]{0,3}T)|[BT])(?=[:.,]{0,3}T|[F:]{0,3}(?:[.,\n]|$))|(?<![^.\n])L(?=[:.])"
 )
+"""An option singled out: "… it is B.", "(B).", a quoted text at the end of a clause, "B. The story …"."""
 _CUT_OFF = re.compile(r"C[F:]+$")
+"""A cue with nothing after it."""
 
 
 def parse_answer(reply: str, options: Sequence[str], language: Language | str) -> Parsed:
@@ -113,10 +124,10 @@ def _statements(tokens: Tokens) -> list[tuple[int, int, bool]]:
             place = -1
         ended = place < 0 or at < match.end() - 1 or _ENDED.match(codes, at + 1) is not None
         if not ended:
-            rest = re.match(r"[^.\n]*", codes[at : at + 8 * _TOO_MANY])
+            rest = re.match(r"[^.\n]*", codes[at : at + 8 * _WINDOW])
             named = {places[at + i] for i, code in enumerate(rest[0] if rest else "") if code in "LBDT"}
             place = place if named == {place} else -1
-        explicit = ended and _LED.search(codes, max(0, start - _TOO_MANY), start) is not None
+        explicit = ended and _LED.search(codes, max(0, start - _WINDOW), start) is not None
         found.append((start, place, explicit))
     return sorted(found)
 
@@ -151,7 +162,7 @@ def _mentioned(tokens: Tokens) -> int | None:
 
 def _echoed(answer: str, options: Sequence[str], pack: Language, lexicon: Lexicon) -> int | None:
     """The option whose text is the whole reply; -1 if several are, or if it is also the letter of another."""
-    if len(answer) > 2 * max(map(len, options), default=0) + _TOO_MANY:
+    if len(answer) > 2 * max(map(len, options), default=0) + _WINDOW:
         return None
     wanted = key(answer, pack)
     same = [i for i, option in enumerate(options) if (key(option, pack) == wanted if wanted else option == answer)]
@@ -166,7 +177,7 @@ def _json_as_lines(answer: str, pack: Language, lexicon: Lexicon) -> str:
     decoder = json.JSONDecoder()
     parts: list[str] = []
     done = at = 0
-    for _ in range(_TOO_MANY):
+    for _ in range(_WINDOW):
         at = answer.find("{", at)
         if at < 0:
             break

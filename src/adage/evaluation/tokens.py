@@ -39,12 +39,15 @@ class Lexicon(NamedTuple):
     token: regex.Pattern[str]
     """One token at a position; the name of its group is its code."""
     after: regex.Pattern[str]
+    """What is written onto an option."""
     prose: regex.Pattern[str]
     """What follows a word such as "a" that is no option's letter."""
     refusal: regex.Pattern[str]
+    """What is said instead of an answer."""
     native: dict[str, int]
     """Folded option letter → place of its option."""
     words: frozenset[str]
+    """Option letters that are also words."""
 
 
 class Tokens(NamedTuple):
@@ -77,12 +80,15 @@ _FIRST_TEXT, _OPENING = 0xE000, 0xF8FF
 """Private characters that stand for the options' texts, and for an option's opening that looks like a letter."""
 _MARK = regex.compile(r"[\p{Ps}\p{Pe}\p{Pi}\p{Pf}*_`\"'$|#~^<>]")
 _ALPHABET = 26
+"""Places that a letter may name where the number of options does not matter."""
 _CODES = {"E": ".", "K": ",", "Q": "\n", "U": "?", "Z": ":", "W": "w"}
 """Codes of the groups whose name is another, as a group is named by a letter."""
 _DENIED_AFTER = re.compile(r"((?:[LBDT][O,][CF]?){0,9}[LBDT][:.]?T?F{0,3}w?)([PM?])")
+"""Options that what follows negates: "A and C are wrong", "B?"."""
 _DENIED_BEFORE = re.compile(
     r"(?:[NM](?:[Fw]{0,3}|[FwO]{0,4}C(?:w{0,6}(?=[F:]))?[CF:]{0,9})|P[CF:]{0,9})[LBDT][:.]?T?(?:O[LBDT])*"
 )
+"""Options that what precedes negates: "not A or C", "I doubt that the answer is A", "wrong answer: A"."""
 
 
 def letter(text: str, pack: Language, lexicon: Lexicon) -> int | None:
