@@ -145,6 +145,9 @@ SECOND = [
 
 # (language, reply): no option is chosen
 NONE = [
+    ("en", "Anything but B."), ("en", "Everything except C fits."), ("en", "It's a tie between B and C."),
+    ("en", "Page 2"), ("en", "B is the worst option."), ("en", "Answer: AB"),
+    ("zh", "除了B都可以"), ("ja", "B以外です。"), ("fa", "همه جز ب"),
     ("en", ""), ("en", "   "), ("en", "A or C"), ("en", "A, C"), ("en", "A/C"), ("en", "A and C"),
     ("en", "Answer: A or C"), ("en", "Answer: A, C"), ("en", "Both A and B fit."), ("en", "not B"), ("en", "Not B."),
     ("en", "The answer is not B."), ("en", "Answer: B is wrong"), ("en", "It isn't B."), ("en", "Answer: E"),
