@@ -94,7 +94,7 @@ def prompt(run: Path, stage: str, name: str | None = None) -> list[Message]:
     return list(asyncio.run(prompt_of(opened, recipe, stage, name)))
 
 
-def demo(out: Path = Path("demo"), *, watcher: Watcher | None = None) -> list[DemoResult]:
+def demo(out: Path = Path("demo"), *, watcher: Callable[[str], Watcher] | None = None) -> list[DemoResult]:
     """Build the sample benchmarks on the embedded models."""
     return run_demo(out, watcher)
 

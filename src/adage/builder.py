@@ -124,6 +124,9 @@ class Silent:
     def begins(self, usage: Callable[[], Usage]) -> None:
         """Nothing."""
 
+    def stops(self) -> None:
+        """Nothing."""
+
     def prepares(self, stage: AnyStage) -> None:
         """Nothing."""
 
@@ -213,6 +216,7 @@ async def build(
         error = f"{type(fault).__name__}: {fault}"
         raise
     finally:
+        watcher.stops()
         calls = {name: msgspec.to_builtins(model.usage) for name, model in cast.played.items()}
         await cast.close()
         if states:

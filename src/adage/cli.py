@@ -209,7 +209,7 @@ def demo(
 
     Example: `adage demo --out demo`
     """
-    results = api.demo(to, watcher=terminal.Reporter(out, quiet=as_json))
+    results = api.demo(to, watcher=lambda name: terminal.Reporter(out, quiet=as_json, name=name))
     if as_json:
         _print_json(results)
     else:

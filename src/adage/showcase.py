@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import time
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -48,9 +49,19 @@ def shared_folder(name: str) -> Path:
     raise StoreError(f"the folder {name!r} that ships with ADAGE is missing", hint="install the package again")
 
 
-def run_demo(to: Path, watcher: Watcher | None = None, *, languages: tuple[str, ...] = LANGUAGES) -> list[DemoResult]:
-    """Copy the samples to `to` and build a benchmark of each; what is built already is not built again."""
-    return [asyncio.run(_build_one(to.absolute() / f"capr-{language}", watcher)) for language in languages]
+def run_demo(
+    to: Path, watcher: Callable[[str], Watcher] | None = None, *, languages: tuple[str, ...] = LANGUAGES
+) -> list[DemoResult]:
+    """Copy the samples to `to` and build a benchmark of each; what is built already is not built again.
+
+    The builds run at the same time, so that one encodes while another's items are judged and the embedded model is
+    loaded once. `watcher` makes the one who is told how the build of a name goes.
+    """
+    return asyncio.run(_build_all([to.absolute() / f"capr-{language}" for language in languages], watcher))
+
+
+async def _build_all(folders: Sequence[Path], watcher: Callable[[str], Watcher] | None) -> list[DemoResult]:
+    return await asyncio.gather(*(_build_one(folder, watcher and watcher(folder.name)) for folder in folders))
 
 
 async def _build_one(folder: Path, watcher: Watcher | None) -> DemoResult:

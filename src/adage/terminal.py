@@ -35,10 +35,15 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Reporter:
-    """Tells a person how a build goes; a `Watcher`."""
+    """Tells a person how a build goes; a `Watcher`.
 
-    def __init__(self, console: Console, *, quiet: bool = False) -> None:
+    With a `name`, several may share a console: each puts its name before its lines, and none draws bars.
+    """
+
+    def __init__(self, console: Console, *, quiet: bool = False, name: str = "") -> None:
         self._console, self._quiet = console, quiet
+        self._name = f"{name}  " if name else ""
+        self._draws = console.is_terminal and not quiet and not name
         self._bar: Progress | None = None
         self._status: Status | None = None
         self._task: TaskID | None = None
@@ -52,24 +57,22 @@ class Reporter:
 
     def prepares(self, stage: AnyStage) -> None:
         """Say which stage is being prepared: encoding a large corpus takes minutes."""
-        if not self._quiet and self._console.is_terminal:
+        if self._draws:
             self._status = self._console.status(f"{stage.name}: preparing")
             self._status.start()
 
     def starts(self, stage: AnyStage, rows: int, changes: list[str], calls: int | None) -> None:
         """Announce a stage: what changed, and how many model calls it will make."""
-        if self._status is not None:
-            self._status.stop()
-            self._status = None
+        self.stops()
         self._done = self._dropped = self._failed = 0
         self._total, self._said = rows, time.monotonic()
         if self._quiet:
             return
         for change in changes:
-            self._console.print(Text(f"  {stage.name}: changed {harmless(change)}", style="dim"))
+            self._say(f"  {stage.name}: changed {change}", style="dim")
         if calls:
-            self._console.print(Text(f"  {stage.name}: {calls} model calls are new", style="dim"))
-        if self._console.is_terminal:
+            self._say(f"  {stage.name}: {calls} model calls are new", style="dim")
+        if self._draws:
             self._bar = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(),
@@ -93,17 +96,27 @@ class Reporter:
             self._bar.update(self._task, advance=1, spent=self._spent())
         elif time.monotonic() - self._said > _EVERY_S:
             self._said = time.monotonic()
-            self._console.print(f"  {stage.name}: {self._done}/{self._total} rows, {self._spent()}")
+            self._say(f"  {stage.name}: {self._done}/{self._total} rows, {self._spent()}")
 
     def ends(self, state: StageState, *, fresh: bool) -> None:
         """Close the stage with its account."""
+        self.stops()
+        if not self._quiet:
+            self._say(account(state) + ("" if fresh else "  (up to date)"))
+            for remark in state.remarks if fresh else ():
+                self._say(f"  {remark}", style="dim")
+
+    def stops(self) -> None:
+        """Take away whatever is still drawn; the build is over, well or not."""
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
         if self._bar is not None:
             self._bar.stop()
             self._bar = self._task = None
-        if not self._quiet:
-            self._console.print(Text(account(state) + ("" if fresh else "  (up to date)")), soft_wrap=True)
-            for remark in state.remarks if fresh else ():
-                self._console.print(Text(f"  {harmless(remark)}", style="dim"), soft_wrap=True)
+
+    def _say(self, line: str, *, style: str = "") -> None:
+        self._console.print(Text(harmless(f"{self._name}{line}"), style=style), soft_wrap=True)
 
     def _spent(self) -> str:
         if self._usage is None:

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special
 
 Floats = NDArray[np.float64]
 Metric = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -102,7 +102,7 @@ def clustered_mean(scores: ArrayLike, clusters: ArrayLike, *, corrected: bool = 
     se = float(np.sqrt(sums @ sums)) / s.size
     if corrected:
         se *= float(np.sqrt(count / (count - 1)))
-    half = se * float(stats.t.ppf((1 + level) / 2, count - 1))
+    half = se * float(special.stdtrit(count - 1, (1 + level) / 2))
     return Estimate(mean, se, mean - half, mean + half, s.size, count)
 
 
@@ -126,7 +126,7 @@ def unpaired_gap(first: Estimate, second: Estimate, *, level: float = 0.95) -> G
     if total == 0:
         return Gap(points, 0.0, points, points)
     freedom = total**2 / float((variances**2 / np.array([first.clusters - 1, second.clusters - 1])).sum())
-    half = se * float(stats.t.ppf((1 + level) / 2, freedom))
+    half = se * float(special.stdtrit(freedom, (1 + level) / 2))
     return Gap(points, se, points - half, points + half)
 
 
@@ -138,7 +138,7 @@ def wilson(successes: int, n: int, *, level: float = 0.95) -> Interval:
     """
     if not 0 <= successes <= n or n == 0:
         raise ValueError(f"expected 0 <= successes <= n and n > 0, got {successes} of {n}")
-    z = float(stats.norm.ppf((1 + level) / 2))
+    z = float(special.ndtri((1 + level) / 2))
     share, spread = successes / n, z * z / n
     centre = (share + spread / 2) / (1 + spread)
     half = float(np.sqrt(share * (1 - share) * spread + spread * spread / 4)) / (1 + spread)
@@ -156,8 +156,9 @@ def mcnemar(only_first: int, only_second: int) -> McNemar:
     if discordant == 0:
         return McNemar(0.0, 1.0, 1.0)
     statistic = (only_first - only_second) ** 2 / discordant
-    exact = stats.binomtest(only_first, discordant).pvalue
-    return McNemar(statistic, float(stats.chi2.sf(statistic, 1)), float(exact))
+    # At p = 1/2 the binomial distribution is symmetric: both tails weigh the same.
+    exact = min(1.0, 2 * float(special.bdtr(min(only_first, only_second), discordant, 0.5)))
+    return McNemar(statistic, float(special.chdtrc(1, statistic)), exact)
 
 
 def attraction(errors: ArrayLike, options: ArrayLike) -> Attraction:
@@ -175,7 +176,7 @@ def attraction(errors: ArrayLike, options: ArrayLike) -> Attraction:
         raise ValueError("attraction needs at least one error and at least one option in every role")
     expected = observed.sum() * k / k.sum()
     chi2 = float(((observed - expected) ** 2 / expected).sum())
-    return Attraction(observed / expected, chi2, float(stats.chi2.sf(chi2, len(k) - 1)))
+    return Attraction(observed / expected, chi2, float(special.chdtrc(len(k) - 1, chi2)))
 
 
 def clustered_bootstrap(
@@ -222,7 +223,7 @@ def cochran_armitage(successes: ArrayLike, totals: ArrayLike, scores: ArrayLike)
     if not spread > 0:
         raise ValueError("a trend needs outcomes that differ and at least two scores")
     z = covariance * float(np.sqrt((n - 1) / spread))
-    return Trend(z * z, z, float(2 * stats.norm.sf(abs(z))))
+    return Trend(z * z, z, float(2 * special.ndtr(-abs(z))))
 
 
 def item_rest_correlation(scores: ArrayLike) -> Floats:

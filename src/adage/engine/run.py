@@ -61,6 +61,9 @@ class Watcher(Protocol):
     def begins(self, usage: Callable[[], Usage]) -> None:
         """A build begins; `usage` tells what it has spent so far."""
 
+    def stops(self) -> None:
+        """The build is over, well or not."""
+
     def prepares(self, stage: AnyStage) -> None:
         """A stage looks at all its rows, which may take a while."""
 
