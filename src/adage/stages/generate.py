@@ -11,9 +11,9 @@ from adage.errors import ModelError, StageError
 from adage.language import Language
 from adage.models.ask import ask, object_schema
 from adage.models.base import ChatModel, ChatRequest, Message
-from adage.records import Proverb, Record, Scenario, scenario_id, seal
+from adage.records import Proverb, Scenario, scenario_id, seal
 from adage.stage import Dropped, Estimate, Failed, Kept, Outcome, Stage
-from adage.stages.hand import HandScenario, unmatched, unmatched_remark
+from adage.stages.hand import HandScenario, Named, Unmatched, unmatched, unmatched_remark
 from adage.stages.prompt import prompt_hash, render
 from adage.text.leakage import content_words
 from adage.text.scripts import script_share
@@ -31,19 +31,7 @@ class ScenarioAnswer(msgspec.Struct):
     scenarios: list[str]
 
 
-class Slim(Record, frozen=True, kw_only=True):
-    """The column that matching a hand file needs."""
-
-    id: str
-
-
-class GenerateContext(Record, frozen=True, kw_only=True):
-    """Proverbs of the scenarios file that the corpus does not have."""
-
-    unmatched: tuple[str, ...] = ()
-
-
-class Generate(Stage[Proverb, Slim, GenerateContext, Scenario]):
+class Generate(Stage[Proverb, Named, Unmatched, Scenario]):
     """Makes the scenarios of each proverb; one parent in, up to `n` children out."""
 
     name = "generate"
@@ -52,8 +40,8 @@ class Generate(Stage[Proverb, Slim, GenerateContext, Scenario]):
     plannable = True
     reply_tokens = 2000
     row = Proverb
-    slim = Slim
-    context = GenerateContext
+    slim = Named
+    context = Unmatched
     out = Scenario
 
     def __init__(
@@ -97,14 +85,14 @@ class Generate(Stage[Proverb, Slim, GenerateContext, Scenario]):
         domains = [known[i % len(known)] for i in range(self._n)]
         return [domains[i : i + self._per_call] for i in range(0, self._n, self._per_call)]
 
-    async def prepare(self, rows: Iterable[Slim], previous: GenerateContext | None) -> GenerateContext:  # noqa: ARG002
+    async def prepare(self, rows: Iterable[Named], previous: Unmatched | None) -> Unmatched:  # noqa: ARG002
         """Look for lines of the scenarios file that speak of no proverb here."""
         references = {name: lines[0].proverb for name, lines in self._hand.items()}
-        return GenerateContext(unmatched=unmatched(references, (row.id for row in rows)))
+        return Unmatched(references=unmatched(references, (row.id for row in rows)))
 
-    def remarks(self, context: GenerateContext) -> Sequence[str]:
+    def remarks(self, context: Unmatched) -> Sequence[str]:
         """Lines of the scenarios file that were of no use."""
-        return unmatched_remark("proverbs of the scenarios file are not in the corpus", context.unmatched)
+        return unmatched_remark("proverbs of the scenarios file are not in the corpus", context.references)
 
     def prompts(self, row: Proverb) -> list[Sequence[Message]]:
         """The messages of each call for a proverb."""
@@ -130,13 +118,13 @@ class Generate(Stage[Proverb, Slim, GenerateContext, Scenario]):
             domains=[self._language.domains.get(domain, domain) for domain in domains],
         )
 
-    def requests(self, row: Proverb, context: GenerateContext, attempt: int) -> Sequence[ChatRequest]:  # noqa: ARG002
+    def requests(self, row: Proverb, context: Unmatched, attempt: int) -> Sequence[ChatRequest]:  # noqa: ARG002
         """One request a batch of domains, where the model is asked."""
         if row.id in self._hand or self._model is None:
             return ()
         return [self._model.request(prompt, SCHEMA, attempt=attempt) for prompt in self.prompts(row)]
 
-    async def apply(self, row: Proverb, context: GenerateContext, attempt: int) -> Outcome:  # noqa: ARG002
+    async def apply(self, row: Proverb, context: Unmatched, attempt: int) -> Outcome:  # noqa: ARG002
         """The proverb's scenarios; a call that fails makes the row short, not failed, while another call succeeds."""
         if by_hand := self._hand.get(row.id):
             written = [(show(line.text, joiners=self._language.joiners), line.domain, line.by) for line in by_hand]

@@ -55,6 +55,18 @@ class ItemVerdict(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     note: str = ""
 
 
+class Named(Record, frozen=True, kw_only=True):
+    """The column of a row that matching a hand file needs."""
+
+    id: str
+
+
+class Unmatched(Record, frozen=True, kw_only=True):
+    """Context of a stage with a hand file: the lines of it that speak of no row, as the file names them."""
+
+    references: tuple[str, ...] = ()
+
+
 def themes_by_hand(paths: Iterable[Path], language: Language) -> dict[str, HandTheme]:
     """Proverb id → its theme; a later line replaces an earlier one."""
     found: dict[str, HandTheme] = {}

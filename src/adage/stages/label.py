@@ -10,9 +10,9 @@ import regex
 from adage.language import Language
 from adage.models.ask import ask, object_schema
 from adage.models.base import ChatModel, ChatRequest, Message
-from adage.records import Proverb, Record, Theme, seal
+from adage.records import Proverb, Theme, seal
 from adage.stage import Dropped, Estimate, Kept, Outcome, Stage
-from adage.stages.hand import HandTheme, unmatched, unmatched_remark
+from adage.stages.hand import HandTheme, Named, Unmatched, unmatched, unmatched_remark
 from adage.stages.prompt import prompt_hash, render
 
 SCHEMA = object_schema(theme={"type": "string", "description": "English theme label, one to four words, lower case"})
@@ -25,19 +25,7 @@ class ThemeAnswer(msgspec.Struct):
     theme: str
 
 
-class Slim(Record, frozen=True, kw_only=True):
-    """The column that matching a hand file needs."""
-
-    id: str
-
-
-class LabelContext(Record, frozen=True, kw_only=True):
-    """Proverbs of the themes file that the corpus does not have."""
-
-    unmatched: tuple[str, ...] = ()
-
-
-class Label(Stage[Proverb, Slim, LabelContext, Proverb]):
+class Label(Stage[Proverb, Named, Unmatched, Proverb]):
     """Gives every proverb a theme label, from a hand file or the labelling model."""
 
     name = "label"
@@ -46,8 +34,8 @@ class Label(Stage[Proverb, Slim, LabelContext, Proverb]):
     plannable = True
     reply_tokens = 20
     row = Proverb
-    slim = Slim
-    context = LabelContext
+    slim = Named
+    context = Unmatched
     out = Proverb
 
     def __init__(
@@ -73,14 +61,14 @@ class Label(Stage[Proverb, Slim, LabelContext, Proverb]):
         calls = max(0, n_rows - len(self._hand)) if self._model and self._mode == "model" else 0
         return Estimate(calls=calls, rows=n_rows)
 
-    async def prepare(self, rows: Iterable[Slim], previous: LabelContext | None) -> LabelContext:  # noqa: ARG002
+    async def prepare(self, rows: Iterable[Named], previous: Unmatched | None) -> Unmatched:  # noqa: ARG002
         """Look for lines of the themes file that speak of no proverb here."""
         references = {name: line.proverb for name, line in self._hand.items()}
-        return LabelContext(unmatched=unmatched(references, (row.id for row in rows)))
+        return Unmatched(references=unmatched(references, (row.id for row in rows)))
 
-    def remarks(self, context: LabelContext) -> Sequence[str]:
+    def remarks(self, context: Unmatched) -> Sequence[str]:
         """Lines of the themes file that were of no use."""
-        return unmatched_remark("proverbs of the themes file are not in the corpus", context.unmatched)
+        return unmatched_remark("proverbs of the themes file are not in the corpus", context.references)
 
     def prompt(self, row: Proverb) -> Sequence[Message]:
         """The messages sent for a proverb."""
@@ -88,13 +76,13 @@ class Label(Stage[Proverb, Slim, LabelContext, Proverb]):
             "label", unit=self._unit, language=self._language.name, text=row.text, explanation=row.explanation
         )
 
-    def requests(self, row: Proverb, context: LabelContext, attempt: int) -> Sequence[ChatRequest]:  # noqa: ARG002
+    def requests(self, row: Proverb, context: Unmatched, attempt: int) -> Sequence[ChatRequest]:  # noqa: ARG002
         """The labelling request, where the model is asked."""
         if self._mode == "none" or row.id in self._hand or self._model is None:
             return ()
         return (self._model.request(self.prompt(row), SCHEMA, attempt=attempt),)
 
-    async def apply(self, row: Proverb, context: LabelContext, attempt: int) -> Outcome:  # noqa: ARG002
+    async def apply(self, row: Proverb, context: Unmatched, attempt: int) -> Outcome:  # noqa: ARG002
         """The proverb with its label."""
         if self._mode == "none":
             theme = Theme(label="", by="")
