@@ -72,9 +72,16 @@ def take_in(recipe: Path, responses: Sequence[Path]) -> TakenIn:
     return asyncio.run(_take_in(recipe, responses))
 
 
-def plan(recipe: Path = Path(), *, limit: int | None = None, out: Path | None = None) -> list[StagePlan]:
+def plan(
+    recipe: Path = Path(),
+    *,
+    until: str | None = None,
+    start: str | None = None,
+    limit: int | None = None,
+    out: Path | None = None,
+) -> list[StagePlan]:
     """What a build would call and cost, stage by stage (`adage build --dry-run`)."""
-    return asyncio.run(_plan(recipe, out=out, limit=limit))
+    return asyncio.run(_plan(recipe, out=out, until=until, start=start, limit=limit))
 
 
 def status(run: Path = Path()) -> list[StageState]:

@@ -175,8 +175,8 @@ async def build(
         LimitReached: the budget is used up, or requests were left to a batch.
         AdageError: see `errors`; its `exit_code` says how a command line should end.
     """
-    last = _index(until, default=len(NAMES) - 1)
-    first = _index(start, default=len(NAMES))
+    last = stage_place(until, default=len(NAMES) - 1)
+    first = stage_place(start, default=len(NAMES))
     recipe, watcher = open_recipe(path, out), watcher or Silent()
     run = Run(recipe.out)
     language = language_of(recipe)
@@ -269,7 +269,8 @@ def _times(path: Path, root: Path, started: datetime, clock: float) -> dict[str,
     }
 
 
-def _index(name: str | None, *, default: int) -> int:
+def stage_place(name: str | None, *, default: int) -> int:
+    """Place of a stage in the pipeline; raises `RecipeError` for a name that it does not have."""
     if name is None:
         return default
     if name not in NAMES:

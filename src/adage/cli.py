@@ -127,7 +127,7 @@ def build(
     Example: `adage build mine --until filter --limit 50`
     """
     if dry_run:
-        plans = api.plan(recipe, limit=limit, out=to)
+        plans = api.plan(recipe, until=until, start=start, limit=limit, out=to)
         if as_json:
             _print_json({"stages": plans})
         else:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
-from adage.builder import CorpusSource, Silent, open_recipe, stores_of
+from adage.builder import CorpusSource, Silent, open_recipe, stage_place, stores_of
 from adage.cast import Cast, assemble, language_of, price_of
 from adage.engine.run import AnyStage, Engine, Rows, StageOutput, fingerprint_of
-from adage.pipeline import ByHand, read_by_hand, stages
+from adage.pipeline import NAMES, read_by_hand, stages
 from adage.recipe import Recipe
 from adage.records import Record
 from adage.store.run import Run
@@ -36,30 +37,43 @@ class StagePlan(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Price of the new calls; None where a model's price is unknown."""
 
 
-async def plan(path: Path, *, out: Path | None = None, limit: int | None = None) -> list[StagePlan]:
+async def plan(
+    path: Path,
+    *,
+    out: Path | None = None,
+    until: str | None = None,
+    start: str | None = None,
+    limit: int | None = None,
+) -> list[StagePlan]:
     """The calls, tokens and money that each stage still needs; makes no model call and changes no run.
 
     Counts are exact for stages whose input is at hand. The corpus is read and merged in a temporary folder; what comes
     after a stage that needs models is bounded from above by what it would yield if nothing were dropped.
     """
+    last = stage_place(until, default=len(NAMES) - 1)
+    first = stage_place(start, default=len(NAMES))
     recipe = open_recipe(path, out)
     by_hand = read_by_hand(recipe, language_of(recipe))
     with tempfile.TemporaryDirectory() as scratch:
         stores = stores_of(path)
         cast = assemble(recipe, stores if stores.is_dir() else Path(scratch), replay=True)
         try:
-            return await _plan(recipe, cast, by_hand, Run(Path(scratch)), limit)
+            source = CorpusSource(recipe.corpus, cast.language, limit=limit)
+            chain = stages(recipe, cast, by_hand)[: last + 1]
+            return await _plan(chain, source, first=first, recipe=recipe, cast=cast, scratch=Run(Path(scratch)))
         finally:
             await cast.close()
 
 
-async def _plan(recipe: Recipe, cast: Cast, by_hand: ByHand, scratch: Run, limit: int | None) -> list[StagePlan]:
+async def _plan(
+    chain: Sequence[AnyStage], rows: Rows | None, *, first: int, recipe: Recipe, cast: Cast, scratch: Run
+) -> list[StagePlan]:
+    """Plans of a chain of stages; those from the place `first` on count as not yet run."""
     run = Run(recipe.out)
     engine = Engine(scratch, cast.journal, Silent(), max_failed=recipe.max_failed)
-    rows: Rows | None = CorpusSource(recipe.corpus, cast.language, limit=limit)
     n_rows, plans = 0, []
-    for stage in stages(recipe, cast, by_hand):
-        state = run.state(stage.folder)
+    for place, stage in enumerate(chain):
+        state = run.state(stage.folder) if place < first else None
         if rows and state and state.fingerprint == fingerprint_of(stage, rows)[1] and not state.counts.failed:
             rows, n_rows = StageOutput(run, state, stage.folder), state.counts.made
             plans.append(StagePlan(stage=stage.name, rows=state.counts.rows_in, up_to_date=True, exact=True, calls=0))

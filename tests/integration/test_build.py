@@ -150,6 +150,13 @@ async def test_a_plan_counts_exactly_and_calls_nothing(space: Workspace, endpoin
     assert plans["validate"].usd is None  # no price is given: unknown, not 0
     await space.abuild()
     assert all(row.up_to_date and row.calls == 0 for row in await plan(space.folder))
+    part = await plan(space.folder, start="generate", until="filter")
+    assert [(row.stage, row.up_to_date) for row in part][2:] == [
+        ("cluster", True),
+        ("generate", False),
+        ("filter", False),
+    ]
+    assert part[3].stored == 30
 
 
 async def test_no_group_is_in_two_splits_and_positions_are_uniform(space: Workspace) -> None:
