@@ -17,7 +17,7 @@ from adage.errors import AdageError, TooManyFailures, VerificationError
 from adage.models.ask import Asked, questions
 from adage.records import Record, digest
 from adage.stage import Failed, Outcome, Stage
-from adage.store.files import atomic_folder, hash_file, write_atomic
+from adage.store.files import atomic_folder, hash_file, pretty, write_atomic
 from adage.store.recorded import Usage
 from adage.store.run import FAILED, KEPT, Broken, Counts, Run, StageState
 
@@ -158,7 +158,7 @@ class Engine:
                 remarks=tuple(stage.remarks(context)),
                 attempts={key: n for key, n in sorted(attempts.items()) if n},
             )
-            write_atomic(folder / "stage.json", msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n")
+            write_atomic(folder / "stage.json", pretty(state))
         self._watcher.ends(state, fresh=True)
         if counts.failed > self._max_failed:
             raise TooManyFailures(

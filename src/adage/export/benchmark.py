@@ -25,7 +25,7 @@ from adage.export.card import write_card
 from adage.recipe import Recipe
 from adage.records import Item, Proverb, Source, verify
 from adage.stages.splits import SPLITS
-from adage.store.files import atomic_folder, hash_file, write_atomic
+from adage.store.files import atomic_folder, hash_file, pretty, write_atomic
 from adage.store.run import KEPT, Run
 
 ITEMS = pa.schema(
@@ -172,6 +172,8 @@ async def write_benchmark(
     items = read_items(run)
     proverbs = _proverbs(run, items)
     controls = await option_controls(items, {proverb.id: proverb for proverb in proverbs}, cast.encoder)
+    counts = sizes(items)
+    lock = {option.proverb_id: item.split for item in items for option in item.options}
     folder = run.root / "benchmark"
     bare = run.root / "release"
     if source.releasable:
@@ -179,8 +181,7 @@ async def write_benchmark(
     for target, texts in [(folder, True)] if source.releasable else [(folder, True), (bare, False)]:
         with atomic_folder(target) as temporary:
             _write_tables(temporary, items, proverbs, recipe.canary, texts=texts)
-            lock = {option.proverb_id: item.split for item in items for option in item.options}
-            write_atomic(temporary / "splits.lock", _pretty(dict(sorted(lock.items()))))
+            write_atomic(temporary / "splits.lock", pretty(dict(sorted(lock.items()))))
             write_card(
                 temporary / "README.md",
                 run=run,
@@ -189,7 +190,7 @@ async def write_benchmark(
                 source=source,
                 items=items,
                 proverbs=proverbs,
-                sizes=sizes(items),
+                sizes=counts,
                 controls=controls,
                 texts=texts,
             )
@@ -203,10 +204,10 @@ async def write_benchmark(
                 texts=texts,
                 redistribute=source.releasable,
                 recipe=recipe.fingerprint(),
-                items=sizes(items),
+                items=counts,
                 files={str(path.relative_to(temporary)): hash_file(path) for path in files},
             )
-            write_atomic(temporary / "manifest.json", _pretty(manifest))
+            write_atomic(temporary / "manifest.json", pretty(manifest))
     return folder, controls
 
 
@@ -240,7 +241,3 @@ def _write_tables(
             write_atomic(folder / assembly / f"{split}.parquet", parquet(rows, ITEMS))
     rows = [explanation_row(proverb, canary, texts=texts) for proverb in proverbs]
     write_atomic(folder / "explanations" / "proverbs.parquet", parquet(rows, EXPLANATIONS))
-
-
-def _pretty(content: object) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"

@@ -54,6 +54,11 @@ def write_atomic(path: Path, content: bytes) -> None:
             temporary.unlink(missing_ok=True)
 
 
+def pretty(content: object) -> bytes:
+    """Content as indented JSON for people, with a line end."""
+    return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
+
+
 def flush(handle: IO[bytes]) -> None:
     """Push a file's content to the disk."""
     handle.flush()

@@ -13,7 +13,7 @@ import msgspec
 
 from adage.errors import StoreError
 from adage.records import Record
-from adage.store.files import disk_errors, read_lines, recover, write_atomic
+from adage.store.files import disk_errors, pretty, read_lines, recover, write_atomic
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -184,7 +184,7 @@ class Run:
         except (FileNotFoundError, msgspec.MsgspecError):
             history = []
         history.append(entry)
-        write_atomic(path, msgspec.json.format(msgspec.json.encode(history), indent=2) + b"\n")
+        write_atomic(path, pretty(history))
 
     def recipe(self) -> Path:
         """The recipe of the last build.
