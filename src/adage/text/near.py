@@ -23,6 +23,8 @@ _RIVALS = 1_000
 """Keys met through the rarest n-grams of a key after which its less rare ones are not looked up."""
 _BUCKETS = 22
 """Binary logarithm of the number of buckets that n-grams are hashed into, which bounds the memory of counting them."""
+_BATCH = 1 << 14
+"""Keys whose n-grams are looked up at once."""
 _BLOCK = 1 << 20
 """Meetings of keys that are held in memory at once."""
 
@@ -79,26 +81,41 @@ def _candidates(keys: Sequence[str], threshold: float) -> Iterator[tuple[int, li
     order = np.argsort(grams, kind="stable")
     postings = owners[order]
     # In `met` a gram's keys stand together, ascending, so that one search finds where those near enough in length end.
-    met = grams[order] * n_keys + postings
-    starts = np.empty(len(order), dtype=np.int64)
-    starts[order] = np.arange(1, len(order) + 1)
-    counts = np.searchsorted(met, grams * n_keys + ends[owners]) - starts
-    counts[~_looked_up(owners, counts)] = 0
+    met = grams[order].astype(np.int64) * n_keys + postings
+    starts = np.empty(len(order), dtype=np.int32)
+    starts[order] = np.arange(1, len(order) + 1, dtype=np.int32)
+    del order
+    for batch in range(0, n_keys, _BATCH):
+        mine = slice(*np.searchsorted(owners, (batch, batch + _BATCH)))
+        own = owners[mine].astype(np.int64)
+        counts = np.searchsorted(met, grams[mine].astype(np.int64) * n_keys + ends[own]) - starts[mine]
+        counts[~_looked_up(own, counts)] = 0
+        for part in _blocks(own, counts):
+            yield from _met(own[part], starts[mine][part], counts[part], postings, n_keys)
+
+
+def _met(
+    owners: NDArray[np.int64],
+    starts: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    postings: NDArray[np.int32],
+    n_keys: int,
+) -> Iterator[tuple[int, list[int]]]:
+    """For each key the later ones that it shares enough n-grams with, looked up in `postings`."""
+    left = np.repeat(owners, counts)
+    run_ends = np.cumsum(counts)
+    offsets = np.arange(len(left)) - np.repeat(run_ends - counts, counts)
+    right = postings[np.repeat(starts, counts) + offsets]
+    pairs = np.sort(left * n_keys + right)
+    runs = np.flatnonzero(np.diff(pairs, prepend=-1))
+    times = np.diff(runs, append=len(pairs))
     # Keys that are near share several rare n-grams; one alone is mostly a common word.
-    needed = np.where(np.bincount(owners, minlength=n_keys) >= _SURE, 2, 1)
-    for block in _blocks(np.bincount(owners, weights=counts, minlength=n_keys).astype(np.int64)):
-        mine = slice(*np.searchsorted(owners, (block.start, block.stop)))
-        left = np.repeat(owners[mine], counts[mine])
-        run_ends = np.cumsum(counts[mine])
-        offsets = np.arange(len(left)) - np.repeat(run_ends - counts[mine], counts[mine])
-        right = postings[np.repeat(starts[mine], counts[mine]) + offsets]
-        pairs = np.sort(left * n_keys + right)
-        runs = np.flatnonzero(np.diff(pairs, prepend=-1))
-        times = np.diff(runs, append=len(pairs))
-        left, right = np.divmod(pairs[runs[times >= needed[pairs[runs] // n_keys]]], n_keys)
-        bounds = np.flatnonzero(np.diff(left, prepend=-1, append=-1))
-        for start, stop in pairwise(bounds.tolist()):
-            yield int(left[start]), right[start:stop].tolist()
+    first = owners[0]
+    needed = np.where(np.bincount(owners - first) >= _SURE, 2, 1)
+    left, right = np.divmod(pairs[runs[times >= needed[pairs[runs] // n_keys - first]]], n_keys)
+    bounds = np.flatnonzero(np.diff(left, prepend=-1, append=-1))
+    for start, stop in pairwise(bounds.tolist()):
+        yield int(left[start]), right[start:stop].tolist()
 
 
 def _looked_up(owners: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -111,36 +128,42 @@ def _looked_up(owners: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[
     return looked
 
 
-def _blocks(sizes: NDArray[np.int64]) -> Iterator[range]:
-    """Consecutive ranges whose sizes sum to about `_BLOCK`."""
-    numbers = np.cumsum(sizes) // _BLOCK
-    bounds = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(sizes)]
-    yield from (range(start, stop) for start, stop in pairwise(bounds))
+def _blocks(owners: NDArray[np.int64], counts: NDArray[np.int64]) -> Iterator[slice]:
+    """Consecutive parts of the n-grams, each of whole keys, whose counts sum to about `_BLOCK`."""
+    if not len(owners):
+        return
+    first = np.flatnonzero(np.diff(owners, prepend=-1, append=-1))
+    numbers = np.cumsum(np.add.reduceat(counts, first[:-1])) // _BLOCK
+    bounds = first[[0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), -1]]
+    yield from (slice(start, stop) for start, stop in pairwise(bounds.tolist()))
 
 
 def _rare_grams(
     keys: Sequence[str], lengths: NDArray[np.int64], threshold: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The rarest n-grams of each key that another key has too, as (key, n-gram), by key and rarity.
 
     They are so many that two survive three misspelled characters, which destroy `_GRAM` n-grams each, or a word
     replaced by another that is as long as `threshold` allows. The n-grams of a misspelling are mostly unique: these do
     not count. N-grams are hashed; where two share a bucket they are one, which costs a comparison and loses nothing.
     """
-    step = 1 << 14
-    batches = range(0, len(keys), step)
-    hashed = [_hashed_grams(keys[start : start + step], lengths[start : start + step]) for start in batches]
+    batches = range(0, len(keys), _BATCH)
+
+    def hashed(start: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        return _hashed_grams(keys[start : start + _BATCH], lengths[start : start + _BATCH])
+
     usage = np.zeros(1 << _BUCKETS, dtype=np.int64)
-    for _, grams in hashed:
-        usage += np.bincount(grams, minlength=len(usage))
+    for start in batches:
+        usage += np.bincount(hashed(start)[1], minlength=len(usage))
     most = np.maximum(3 * _GRAM, ((1 - threshold) * lengths).astype(np.int64) + _GRAM) + 2
     chosen = []
-    for start, (owners, grams) in zip(batches, hashed, strict=True):
+    for start in batches:
+        owners, grams = hashed(start)
         order = np.lexsort((grams, usage[grams], owners))
         order = order[usage[grams[order]] > 1]
         first = np.searchsorted(owners[order], owners[order])
         order = order[np.arange(len(order)) - first < most[start + owners[order]]]
-        chosen.append((owners[order].astype(np.int64) + start, grams[order].astype(np.int64)))
+        chosen.append((owners[order] + np.int32(start), grams[order]))
     return np.concatenate([owners for owners, _ in chosen]), np.concatenate([grams for _, grams in chosen])
 
 
