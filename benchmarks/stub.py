@@ -33,6 +33,8 @@ class Stub:
 
     def content(self, digest: bytes) -> tuple[str, str]:
         """Scenarios, different for every request, or something broken; and the reason for the end."""
+        if self.options.answer:
+            return self.options.answer, "stop"
         size = 3 * self.options.stories
         words = [WORDS[byte % len(WORDS)] + f" of number {byte}" for byte in blake2b(digest, digest_size=size).digest()]
         stories = [STORY.format(*words[i : i + 3]) for i in range(0, size, 3)]
@@ -56,7 +58,8 @@ class Stub:
         text, reason = self.content(digest)
         usage = {"prompt_tokens": len(body) // 4, "completion_tokens": 300, "total_tokens": len(body) // 4 + 300}
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": reason}
-        return json.dumps({"object": "chat.completion", "model": "stub", "choices": [choice], "usage": usage}).encode()
+        head = {"id": "1", "created": 1, "object": "chat.completion", "model": "stub"}
+        return json.dumps({**head, "choices": [choice], "usage": usage}).encode()
 
 
 class Connection(asyncio.Protocol):
@@ -107,7 +110,7 @@ class Connection(asyncio.Protocol):
 class Running:
     """The server as a process; a context manager."""
 
-    def __init__(self, **options: float) -> None:
+    def __init__(self, **options: float | str) -> None:
         self.arguments = [part for name, value in options.items() for part in (f"--{name}", str(value))]
 
     def __enter__(self) -> Self:
@@ -143,6 +146,7 @@ def main() -> None:
     parser.add_argument("--capacity", type=int, default=0, help="calls at once; 0 is any number")
     parser.add_argument("--stories", type=int, default=10, help="scenarios in an answer")
     parser.add_argument("--malformed", type=float, default=0.0, help="share of broken answers")
+    parser.add_argument("--answer", default="", help="answer this, instead of scenarios")
     asyncio.run(serve(parser.parse_args()))
 
 

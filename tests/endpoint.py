@@ -135,6 +135,7 @@ class FakeEndpoint:
         """Listen on loopback, on a free port unless one is given."""
         app = web.Application(client_max_size=1 << 26)
         app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_post("/v1/completions", self._chat)
         app.router.add_post("/v1/embeddings", self._embeddings)
         app.router.add_get("/v1/models", self._models)
         app.router.add_get("/stats", self._stats)
@@ -164,7 +165,7 @@ class FakeEndpoint:
             body = await request.json()
             self.bodies.append(body)
             self.headers.append(dict(request.headers))
-            self.prompts[digest(body.get("messages", body.get("input")))] += 1
+            self.prompts[digest(body.get("messages", body.get("prompt", body.get("input"))))] += 1
             if self.latency_s:
                 await asyncio.sleep(self.latency_s)
             fault = self.faults.popleft() if self.faults else self.always
@@ -197,8 +198,10 @@ def digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
-def scripted(body: Body) -> str:
+def scripted(body: Body) -> str | Body:
     """What the pipeline's four roles may answer, by the properties of the JSON schema and the hash of the prompt.
+
+    Where log-probabilities are asked for, or options are listed, the answer is that to a multiple-choice question.
 
     A story names a house number, the hash of the text it was made for: by it a judge knows which options fit.
     """
@@ -206,6 +209,10 @@ def scripted(body: Body) -> str:
     properties = response_format.get("json_schema", {}).get("schema", {}).get("properties", {})
     asked = str(body["messages"][-1]["content"])
     draw = random.Random(digest([body["messages"], body.get("seed")]))
+    if body.get("logprobs"):
+        return top_logprobs({label: draw.uniform(-4, -0.1) for label in "ABCD"})
+    if not properties and re.search(r"^A\. ", asked, re.MULTILINE):
+        return f"Let me see. {draw.random()}\nAnswer: {draw.choice('ABCD')}"
     if "theme" in properties:
         return json.dumps({"theme": draw.choice(THEMES)})
     if "name" in properties:
@@ -217,6 +224,15 @@ def scripted(body: Body) -> str:
     if "fits" in properties:
         return json.dumps({"fits": _fits(asked, draw), "plausible": True, "fluent": True, "reason": ""})
     return "This is a reply."
+
+
+def top_logprobs(scores: dict[str, float]) -> Body:
+    """A chat completion of one token, with the log-probabilities of the likeliest ones."""
+    top = [{"token": token, "logprob": score} for token, score in sorted(scores.items(), key=lambda pair: -pair[1])]
+    first = {**top[0], "top_logprobs": top}
+    message = {"role": "assistant", "content": first["token"]}
+    choice = {"index": 0, "message": message, "finish_reason": "length", "logprobs": {"content": [first]}}
+    return {"choices": [choice], "usage": {"prompt_tokens": 10, "completion_tokens": 1}}
 
 
 def house(text: str) -> str:

@@ -18,7 +18,8 @@ FILES = sorted(SRC.rglob("*.py"))
 ORDER = (
     "errors", "records", "text.scripts", "language", "text", "recipe", "models.base", "models.parse", "models.ask",
     "store", "models", "corpus", "stage", "stages", "evaluation", "analysis", "cast", "engine", "pipeline", "export",
-    "builder", "planner", "story", "showcase", "scaffold", "api", "terminal", "cli",
+    "builder", "evaluator", "analyser", "planner", "story", "showcase", "scaffold", "packs",
+    "skeleton", "api", "terminal", "cli",
 )  # fmt: skip
 """Parts of the package, each of which imports earlier ones only; the longest name that fits a module counts."""
 

@@ -126,7 +126,7 @@ def test_a_recipe_without_means_is_refused(tmp_path):
 def test_the_budgets_of_all_examples_can_be_kept():
     """A copied example never stops because a price is missing."""
     for path in sorted((Path(__file__).parents[1] / "recipes").rglob("*.yaml")):
-        if path.name != "replies.yaml":
+        if path.name != "replies.yaml" and path.parent.name != "rosters":
             check_prices(load_recipe(path))
 
 

@@ -376,3 +376,31 @@ def test_a_model_is_served_to_this_machine_alone(tmp_path: Path) -> None:
     (tmp_path / "tiny.gguf").touch()
     refused(adage("serve-model", tmp_path / "tiny.gguf", "--host", "0.0.0.0"), "a token is needed")
     refused(adage("serve-model", tmp_path / "tiny.gguf", "--token-env", "ADAGE_NO_TOKEN"), "ADAGE_NO_TOKEN")
+
+
+def test_languages_are_listed_shown_and_checked(tmp_path: Path) -> None:
+    """The packs for people and for scripts; a derived language says that it is; right-to-left names are isolated."""
+    listed = json.loads(adage("languages", "list", "--json").stdout)["languages"]
+    assert {"am", "km", "my", "ha"} <= {pack["code"] for pack in listed}
+    shown = adage("languages", "show", "ar")
+    assert "native name: \u2068العربية\u2069" in shown.stdout
+    derived = adage("languages", "show", "ka")
+    assert "derived from CLDR alone" in derived.stdout
+    assert json.loads(adage("languages", "show", "ka", "--json").stdout)["sureness"] == "derived"
+    assert adage("languages", "show", "klingon").returncode == 2
+    checked = adage("languages", "check", "am", "--json")
+    assert checked.returncode == 0
+    assert json.loads(checked.stdout)["packs"][0]["faults"] == []
+
+
+def test_a_new_pack_is_written_checked_and_never_overwritten(tmp_path: Path) -> None:
+    """What `languages new` writes holds; what a speaker then gets wrong is named, with exit code 2."""
+    file = tmp_path / "ka.toml"
+    assert adage("languages", "new", "ka", "--out", file).returncode == 0
+    assert adage("languages", "new", "ka", "--out", file).returncode == 2
+    assert "ka: holds" in adage("languages", "check", file).stdout
+    text = file.read_text(encoding="utf-8").replace("[examples]\n", '[examples]\nsame = [["ან", "და"]]\n')
+    file.write_text(text, encoding="utf-8")
+    wrong = adage("languages", "check", file)
+    assert wrong.returncode == 2
+    assert "examples.same[0]" in wrong.stdout

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from adage.errors import LanguageError
-from adage.language import Key, Language, available, derive, fingerprint, load, load_file
+from adage.language import Key, Language, available, derive, fingerprint, load, load_file, variety
 from adage.text.scripts import script_share
 from adage.text.unicode import key
 
@@ -47,7 +47,10 @@ def test_full_pack_has_both_prompts(code: str) -> None:
     shown = language.prompts["generate"].format(n=10, min=30, max=90, unit=language.words.name)
     assert "10" in shown
     assert "90" in shown
-    assert language.words.name in language.prompts["evaluate"].format(unit=language.words.name)
+    assert len(language.evaluate.questions) >= 3
+    assert all(
+        language.words.name in question.format(unit=language.words.name) for question in language.evaluate.questions
+    )
 
 
 def test_variety_uses_its_language_and_keeps_its_code() -> None:
@@ -95,8 +98,13 @@ def test_unknown_code_suggests_near_ones() -> None:
         ("[key]\nspace_matters = true", "key: Object contains unknown field `space_matters`"),
         ("[length]\nmin = 'ten'", "length.min: Expected `int`, got `str`"),
         ("[key]\nstrip = '['", "key.strip: not a regular expression"),
+        ("[key]\norder = ['a', '[']", "key.order[1]: not a regular expression"),
+        ("[key]\norder = ['(a|b)']", "key.order[0]: expected (?:…) for (…)"),
         ("[key.letters]\n'ab' = 'c'", "key.letters: 'ab' has 2 letters"),
-        ("[prompts]\nevaluate = '{what}?'", "prompts.evaluate: expected a text"),
+        ("[leak.weak]\n'ab' = 'c'", "leak.weak: 'ab' has 2 letters"),
+        ("[prompts]\ngenerate = '{what}?'", "prompts.generate: expected a text"),
+        ("[evaluate]\nletter = '{n}?'", "evaluate.letter: expected a text"),
+        ("[evaluate]\nquestions = ['Which?']", "evaluate: questions, letter, text, generate and cue go together"),
         ("digits = '123'", "digits: expected ten digits"),
         ("[key\n", "is not valid TOML"),
     ],
@@ -139,3 +147,13 @@ def test_fingerprint_follows_content_and_fold_order() -> None:
     other = msgspec.structs.replace(base, key=Key(fold={"b": "c", "a": "b"}))
     assert len({fingerprint(base), fingerprint(one), fingerprint(other)}) == 3
     assert fingerprint(base) == fingerprint(load("en"))
+
+
+@pytest.mark.parametrize(
+    ("tag", "canonical"),
+    [("ar_eg", "ar-EG"), ("arz", "arz"), ("ZH-hant-tw", "zh-Hant-TW"), ("en-x-valley", "en-x-valley"),
+     ("ar-001", "ar-001"), ("Egyptian", ""), ("ar-QQ", ""), ("qqq-EG", ""), ("ar-EG; cairo", ""), ("", "")],
+)  # fmt: skip
+def test_varieties_are_tags_that_cldr_knows(tag: str, canonical: str) -> None:
+    """A tag is given its canonical case; what is none, or names an unknown language or region, is refused."""
+    assert variety(tag) == canonical

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -11,6 +12,8 @@ import material
 from adage import terminal
 from adage.analysis.controls import Control
 from adage.analysis.judges import JudgeRates
+from adage.evaluation.result import Benchmark, Condition, Result, Subject
+from adage.evaluator import Evaluation, Score
 from adage.planner import StagePlan
 from adage.showcase import DemoResult
 from adage.stage import Dropped, Failed, Kept
@@ -98,6 +101,23 @@ def test_a_plan_marks_bounds_and_unknown_prices() -> None:
     assert "≈ 900" in text
     assert "unknown" in text
     assert "acquire (up to date)" in text
+    assert "3.5 bytes" in text, "where tokens are guessed, the table says how"
+
+
+def test_tokens_by_a_models_own_tokenizer_need_no_excuse() -> None:
+    """What was counted is not called a guess."""
+    made = console()
+    counted = StagePlan(stage="label", rows=9, up_to_date=False, exact=True, calls=9, tokens=100, tokenizer="tiny")
+    made.print(terminal.plan_table([counted]))
+    assert "bytes" not in printed(made)
+
+
+def test_a_note_of_a_build_is_shown_unless_it_is_quiet() -> None:
+    """Such as that a pool goes on without one of its members."""
+    for quiet in (False, True):
+        made = console()
+        terminal.Reporter(made, quiet=quiet).notes("writer: node-b is left out from here on")
+        assert ("node-b is left out" in printed(made)) is not quiet
 
 
 OTHERS = [material.proverb(f"Other {i}") for i in range(3)]
@@ -164,3 +184,55 @@ def test_the_demo_page_has_funnel_items_controls_and_places() -> None:
         "31 s",
     ):
         assert part in text
+
+
+def result(**changes: object) -> Result:
+    """Two answers, one of which failed."""
+    fields = {
+        "subject": Subject(name="m\x1b[31m", identity="m@1"),
+        "benchmark": "quiz-0123456789abcdef",
+        "condition": Condition(method="text_pmi", prompt="en", labels="native", shown="choices_only"),
+        "asked": 2,
+        "phrasings": ("Which?",),
+        "rotations": 1,
+        "statuses": {"answered": 1, "failed": 1},
+        "notes": ("asked in English",),
+    }
+    return Result(**{**fields, **changes})
+
+
+@pytest.mark.parametrize("tty", [False, True])
+def test_an_evaluation_tells_its_results_and_notes(tty: bool) -> None:
+    """Each result is closed with its statuses and what a reader should know; nothing can steer the terminal."""
+    made = console(tty=tty)
+    reporter = terminal.EvaluationReporter(made)
+    bench = Benchmark(name="quiz", language="en", questions=())
+    reporter.starts(Subject(name="m\x1b[31m", identity="m@1"), bench, "text", 2)
+    reporter._said -= 60
+    reporter.answered(["answered"])
+    reporter.answered(["failed"])
+    reporter.ends(result())
+    reporter.stops()
+    assert "quiz  text, PMI, en prompt, native labels, choices only: 1 answered, 1 failed" in printed(made)
+    assert "asked in English" in printed(made)
+    assert "m\x1b[31m" not in printed(made)
+    quiet = console(tty=tty)
+    reporter = terminal.EvaluationReporter(quiet, quiet=True)
+    reporter.starts(Subject(name="m", identity="m@1"), bench, "text", 2)
+    reporter.answered(["answered"])
+    reporter.ends(result())
+    assert not printed(quiet)
+
+
+def test_an_evaluation_ends_with_a_table_problems_and_costs(tmp_path: Path) -> None:
+    """Who could not be asked is said beside the numbers; no number stands where nobody chose."""
+    made = console()
+    score = Score(result=result(), file=tmp_path / "x.json", chance=0.25, accuracy=None, accuracy_all=0.0)
+    usage = Usage(calls=3, prompt_tokens=10, completion_tokens=4)
+    done = Evaluation(folder=tmp_path, scores=[score], problems=["n, quiz, text: no"], calls={"m": usage})
+    terminal.print_evaluation(made, done)
+    assert done.failed
+    assert "1/2" in printed(made)
+    assert "–" in printed(made)
+    assert "not asked: n, quiz, text: no" in printed(made)
+    assert "m: 3 calls made, 0 taken from the journal, 10 + 4 tokens" in printed(made)

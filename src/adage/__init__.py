@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from adage.api import build, demo, init, inspect, plan, prompt, show, status
+    from adage.api import analyse, build, demo, evaluate, init, inspect, plan, prompt, show, status
     from adage.errors import AdageError
     from adage.recipe import Recipe, load_recipe
     from adage.records import Check, Item, Option, Proverb, Scenario, Source, Theme, verify
@@ -24,8 +24,10 @@ __all__ = [
     "Scenario",
     "Source",
     "Theme",
+    "analyse",
     "build",
     "demo",
+    "evaluate",
     "init",
     "inspect",
     "load_recipe",

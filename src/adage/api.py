@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from adage.analyser import Analysed, Figures
+from adage.analyser import analyse as _analyse
 from adage.builder import Built, stores_of
 from adage.builder import build as _build
 from adage.builder import take_in as _take_in
 from adage.corpus.inspect import Inspection
 from adage.corpus.inspect import inspect as _inspect
 from adage.corpus.read import ReadOptions
+from adage.engine.loop import run_async
 from adage.engine.run import Watcher
 from adage.errors import StoreError
+from adage.evaluation.ask import Labels, Plan, Rotations
+from adage.evaluation.ask import Watcher as EvaluationWatcher
+from adage.evaluation.present import asked_of
+from adage.evaluation.roster import load_roster, pick
+from adage.evaluator import Evaluation
+from adage.evaluator import evaluate as _evaluate
 from adage.language import load
 from adage.models.base import Message
 from adage.models.batch import TakenIn
 from adage.models.local import LocalModel
 from adage.models.serve import serve
+from adage.packs import Checked, Facts, Summary, facts, summaries
+from adage.packs import check as _check
 from adage.planner import StagePlan
 from adage.planner import plan as _plan
 from adage.recipe import load_recipe, recipe_file
 from adage.scaffold import scaffold
 from adage.showcase import DemoResult, run_demo
+from adage.skeleton import new_pack
 from adage.store.journal import Journal
 from adage.store.run import Run, StageState
 from adage.story import Appearance, appearances, prompt_of
@@ -52,7 +63,7 @@ def build(
     watcher: Watcher | None = None,
 ) -> Built:
     """Run the stages that are not up to date; see `build.build` for arguments and errors."""
-    return asyncio.run(
+    return run_async(
         _build(
             recipe,
             out=out,
@@ -69,7 +80,7 @@ def build(
 
 def take_in(recipe: Path, responses: Sequence[Path]) -> TakenIn:
     """Store responses to the batches that builds of this recipe wrote (`adage build --batch-in`)."""
-    return asyncio.run(_take_in(recipe, responses))
+    return run_async(_take_in(recipe, responses))
 
 
 def plan(
@@ -81,7 +92,7 @@ def plan(
     out: Path | None = None,
 ) -> list[StagePlan]:
     """What a build would call and cost, stage by stage (`adage build --dry-run`)."""
-    return asyncio.run(_plan(recipe, out=out, until=until, start=start, limit=limit))
+    return run_async(_plan(recipe, out=out, until=until, start=start, limit=limit))
 
 
 def status(run: Path = Path()) -> list[StageState]:
@@ -98,12 +109,70 @@ def prompt(run: Path, stage: str, name: str | None = None) -> list[Message]:
     """The exact messages that a stage sends for a record (`adage show --prompt`)."""
     opened = open_run(run)
     recipe = run if _is_recipe(run) else opened.recipe()
-    return list(asyncio.run(prompt_of(opened, recipe, stage, name)))
+    return list(run_async(prompt_of(opened, recipe, stage, name)))
 
 
 def demo(out: Path = Path("demo"), *, watcher: Callable[[str], Watcher] | None = None) -> list[DemoResult]:
     """Build the sample benchmarks on the embedded models."""
     return run_demo(out, watcher)
+
+
+def evaluate(
+    benchmarks: Sequence[Path],
+    *,
+    models: Sequence[str] = (),
+    roster: Path | None = None,
+    methods: Sequence[str] = ("letter",),
+    prompt: str = "native",
+    labels: Labels = "latin",
+    phrasings: int = 1,
+    rotations: Rotations = "auto",
+    choices_only: bool = False,
+    limit: int | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+    split: str = "",
+    assembly: str = "",
+    language: str = "",
+    layout: str = "",
+    max_calls: int | None = None,
+    replay: bool = False,
+    out: Path = Path("results"),
+    watcher: EvaluationWatcher | None = None,
+) -> Evaluation:
+    """Ask models the questions of benchmarks; see `evaluator.evaluate` and `evaluation.ask.Plan` for the arguments."""
+    plan = Plan(
+        methods=asked_of(methods),
+        prompt=prompt,
+        labels=labels,
+        shown="choices_only" if choices_only else "full",
+        phrasings=phrasings,
+        rotations=rotations,
+        limit=limit,
+        sample=sample,
+        seed=seed,
+    )
+    return run_async(
+        _evaluate(
+            benchmarks,
+            models=models,
+            roster=roster,
+            plan=plan,
+            folder=out,
+            assembly=assembly,
+            split=split,
+            language=language,
+            layout=layout,
+            max_calls=max_calls,
+            replay=replay,
+            watcher=watcher,
+        )
+    )
+
+
+def analyse(results: Sequence[Path], *, out: Path | None = None, figures: Figures = "svg") -> Analysed:
+    """Tables and figures of what models answered; see `analyser.analyse` for arguments and errors."""
+    return _analyse(results, out=out, figures=figures)
 
 
 def serve_model(
@@ -121,7 +190,30 @@ def serve_model(
         Path(model).stem if model.endswith(".gguf") else model, model=model, context=context, slots=slots
     )
     local.check()
-    asyncio.run(serve(local, host, port, token=token, ready=ready))
+    run_async(serve(local, host, port, token=token, ready=ready))
+
+
+def languages() -> list[Summary]:
+    """The language packs that come with ADAGE."""
+    return summaries()
+
+
+def language(code: str) -> Facts:
+    """What is known of a language, from its pack or from CLDR; raises `LanguageError` for an unknown code."""
+    return facts(code)
+
+
+def check_languages(which: str = "") -> list[Checked]:
+    """Run the examples of a pack, by code or file, or of all; see `packs.check` for errors."""
+    return _check(which)
+
+
+def new_language(code: str, *, out: Path | None = None, model: str = "", roster: Path | None = None) -> Path:
+    """Write a pack to complete and return its file; see `skeleton.new_pack` for errors, `roster.pick` for `model`."""
+    entry = pick([model], load_roster(roster) if roster else None)[0] if model else None
+    file = out or Path(f"{code}.toml")
+    new_pack(code, file, entry)
+    return file
 
 
 def open_journal(recipe: Path = Path()) -> Journal:

@@ -136,6 +136,9 @@ class Silent:
     def row(self, stage: AnyStage, outcome: Outcome) -> None:
         """Nothing."""
 
+    def notes(self, text: str) -> None:
+        """Nothing."""
+
     def ends(self, state: StageState, *, fresh: bool) -> None:
         """Nothing."""
 
@@ -183,7 +186,7 @@ async def build(
     by_hand = read_by_hand(recipe, language)
     source: Rows = CorpusSource(recipe.corpus, language, limit=limit, eager=not run.root.exists())
     started, clock = datetime.now(UTC), time.monotonic()
-    cast = assemble(recipe, stores_of(path), replay=replay, offline=batch_out is not None)
+    cast = assemble(recipe, stores_of(path), replay=replay, offline=batch_out is not None, tell=watcher.notes)
     states: list[StageState] = []
     spent: list[Spent] = []
 

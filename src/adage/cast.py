@@ -80,7 +80,14 @@ def language_of(recipe: Recipe) -> Language:
     return load_file(recipe.pack) if recipe.pack else load(recipe.language)
 
 
-def assemble(recipe: Recipe, stores: Path, *, replay: bool = False, offline: bool = False) -> Cast:
+def assemble(
+    recipe: Recipe,
+    stores: Path,
+    *,
+    replay: bool = False,
+    offline: bool = False,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Cast:
     """Open stores and models; nothing is loaded or connected before it is used.
 
     Args:
@@ -88,6 +95,7 @@ def assemble(recipe: Recipe, stores: Path, *, replay: bool = False, offline: boo
         stores: Folder of the call journal and the vectors (`.adage`).
         replay: Answer from the stores alone.
         offline: Leave what endpoints would be asked to a batch (`Cast.owed`); models inside the process answer.
+        tell: Told what a person should know while calls go on: that a pool goes on without a member.
 
     Raises:
         MissingKey: an environment variable that should hold a key is not set.
@@ -103,6 +111,9 @@ def assemble(recipe: Recipe, stores: Path, *, replay: bool = False, offline: boo
     models = {name: open_model(name, recipe, limits, check=not replay) for name in used_models(recipe)}
     remote = {name: model for name, model in models.items() if isinstance(model, EndpointModel | PoolModel)}
     owed: dict[str, dict[str, ChatRequest]] = {name: {} for name in remote} if offline else {}
+    for model in remote.values():
+        if isinstance(model, PoolModel):
+            model.tell = tell
     journal, vectors = Journal(stores / "calls.sqlite"), Vectors(stores / "vectors.sqlite")
     meter, roles = Meter(recipe.budget), recipe.roles
     played = {

@@ -15,8 +15,10 @@ from rich.console import Console
 from rich.text import Text
 
 from adage import api, terminal
+from adage.analyser import Figures
 from adage.corpus.read import ReadOptions
 from adage.errors import AdageError, MissingKey
+from adage.evaluation.ask import Labels, Rotations
 from adage.pipeline import NAMES
 from adage.story import sample_items
 from adage.text.unicode import harmless
@@ -31,6 +33,8 @@ app = typer.Typer(
 )
 journal = typer.Typer(no_args_is_help=True, help="Look after the journal of model calls beside a recipe.")
 app.add_typer(journal, name="journal")
+languages = typer.Typer(no_args_is_help=True, help="See, check and write language packs.")
+app.add_typer(languages, name="languages")
 out = Console(highlight=False, markup=False, emoji=False)
 err = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
@@ -216,6 +220,107 @@ def demo(
         terminal.print_demo(out, results)
 
 
+@app.command()
+def evaluate(
+    benchmarks: Annotated[
+        list[Path], typer.Argument(metavar="BENCH...", help="Run or benchmark folders, or files of other benchmarks.")
+    ],
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODEL",
+            help="`gemma3-270m`, `smollm2-135m`, a GGUF file, BASE_URL#MODEL, or a name in the roster; repeatable.",
+        ),
+    ] = None,
+    roster: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File that lists models; all of them unless --model chooses.")
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help="letter (the usual): labels are scored; text: texts are; generate: replies; repeatable."),
+    ] = None,
+    prompt: Annotated[str, typer.Option(metavar="LANGUAGE", help="`native`, or a code such as en.")] = "native",
+    labels: Annotated[Labels, typer.Option(help="Letters of the options.")] = "latin",
+    phrasings: Annotated[int, typer.Option(min=1, help="Wordings of the question that are tried.")] = 1,
+    rotations: Annotated[
+        Rotations, typer.Option(help="Orders of the options; auto: all for letters, one for replies.")
+    ] = "auto",
+    choices_only: Annotated[
+        bool, typer.Option("--choices-only", help="Leave the scenario out: what the options alone give away.")
+    ] = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first questions.")] = None,
+    sample: Annotated[int | None, typer.Option(min=1, help="Ask only so many, drawn over the meaning groups.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the sample and of the places that are dealt.")] = 0,
+    split: Annotated[str, typer.Option(help="Split: test, or the only one there is; `all` for every one.")] = "",
+    assembly: Annotated[str, typer.Option(help="Assembly: balanced, or the only one; `all` for every one.")] = "",
+    language: Annotated[str, typer.Option(help="BCP 47 code, where a file does not say it.")] = "",
+    layout: Annotated[str, typer.Option("--format", help="Format of a file, where it cannot be told.")] = "",
+    max_calls: Annotated[int | None, typer.Option(min=0, help="Stop after so many new model calls.")] = None,
+    replay: Annotated[bool, typer.Option("--replay", help="Answer from the journal, call no model.")] = False,
+    to: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the results.")] = Path("results"),
+    as_json: Json = False,
+) -> None:
+    """Ask models the questions of benchmarks, zero-shot; go on where an earlier run stopped.
+
+    Exit codes: 0 done, 1 done with failed answers, 2 bad input, 3 stopped by a limit.
+
+    Example: `adage evaluate demo/capr-ja --model gemma3-270m --method letter --method generate`
+    """
+    done = api.evaluate(
+        benchmarks,
+        models=model or (),
+        roster=roster,
+        methods=method or ("letter",),
+        prompt=prompt,
+        labels=labels,
+        phrasings=phrasings,
+        rotations=rotations,
+        choices_only=choices_only,
+        limit=limit,
+        sample=sample,
+        seed=seed,
+        split=split,
+        assembly=assembly,
+        language=language,
+        layout=layout,
+        max_calls=max_calls,
+        replay=replay,
+        out=to,
+        watcher=terminal.EvaluationReporter(out, quiet=as_json),
+    )
+    if as_json:
+        _print_json(done)
+    else:
+        terminal.print_evaluation(out, done)
+    if done.failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def analyse(
+    results: Annotated[
+        list[Path], typer.Argument(metavar="RESULTS...", help="Results folders, or single models or runs in them.")
+    ],
+    to: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder for tables, figures and analysis.json.")
+    ] = None,
+    figures: Annotated[Figures, typer.Option(help="Format of the figures; they need --out.")] = "svg",
+    layout: Annotated[terminal.Layout, typer.Option("--format", help="How the tables are printed.")] = "rich",
+    as_json: Json = False,
+) -> None:
+    """Compare models: accuracy with intervals, gap to English, what draws their errors, position bias, calibration.
+
+    Every table says how to read it; `docs/analysis.md` says more.
+
+    Example: `adage analyse results --out analysis`
+    """
+    found = api.analyse(results, out=to, figures=figures)
+    if as_json:
+        _print_json(found.analysis)
+    else:
+        terminal.print_analysis(out, found, layout)
+
+
 @app.command("serve-model")
 def serve_model(
     model: Annotated[str, typer.Argument(help="`gemma3-270m`, `smollm2-135m`, or the path of a GGUF file.")],
@@ -304,6 +409,68 @@ def journal_prune(
     """
     count = api.prune_journal(recipe, model=model, keep=keep or (), delete=yes)
     out.print(f"{count} calls deleted" if yes else f"{count} calls would be deleted; delete them with --yes")
+
+
+@languages.command("list")
+def languages_list(as_json: Json = False) -> None:
+    """List the language packs that come with ADAGE; every other language of CLDR works without one.
+
+    Example: `adage languages list`
+    """
+    found = api.languages()
+    if as_json:
+        _print_json({"languages": found})
+    else:
+        out.print(terminal.languages_table(found))
+        out.print("any other language is derived from CLDR, e.g.: adage languages show ka", soft_wrap=True)
+
+
+@languages.command("show")
+def languages_show(
+    code: Annotated[str, typer.Argument(metavar="XX", help="BCP 47 code, e.g. am, ar-YE, ka.")], as_json: Json = False
+) -> None:
+    """Show what is known of a language, from its pack or from CLDR.
+
+    Example: `adage languages show ka`
+    """
+    found = api.language(code)
+    _print_json(found) if as_json else terminal.print_language(out, found)
+
+
+@languages.command("check")
+def languages_check(
+    which: Annotated[str, typer.Argument(metavar="[XX|FILE]", help="Code or pack file; without it, all packs.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Validate packs and run the examples in them; exit code 2 where one does not hold.
+
+    Example: `adage languages check mine.toml`
+    """
+    checked = api.check_languages(which)
+    if as_json:
+        _print_json({"packs": checked})
+    else:
+        terminal.print_checked(out, checked)
+    if any(pack.faults for pack in checked):
+        raise typer.Exit(2)
+
+
+@languages.command("new")
+def languages_new(
+    code: Annotated[str, typer.Argument(metavar="XX", help="BCP 47 code of a language without a pack.")],
+    to: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="File to write; XX.toml by default.")] = None,
+    model: Annotated[
+        str, typer.Option(metavar="MODEL", help="Drafts what CLDR lacks: GGUF file, BASE_URL#MODEL, or roster name.")
+    ] = "",
+    roster: Annotated[Path | None, typer.Option(metavar="FILE", help="File that lists models.")] = None,
+) -> None:
+    """Write a commented pack from CLDR's data, for a speaker to complete; a model may draft it first.
+
+    Example: `adage languages new ka --out ka.toml`
+    """
+    file = api.new_language(code, out=to, model=model, roster=roster)
+    out.print(f"wrote {file}", soft_wrap=True)
+    out.print(f"next: have a speaker complete it, then run: adage languages check {file}", soft_wrap=True)
 
 
 def _take_in(recipe: Path, files: list[Path], *, quiet: bool, as_json: bool) -> None:

@@ -39,6 +39,10 @@ class CorpusError(AdageError):
     """A corpus file cannot be read as asked."""
 
 
+class BenchmarkError(AdageError):
+    """A benchmark, ours or a foreign one, cannot be read as asked."""
+
+
 class LanguageError(AdageError):
     """A language code, or a language pack, is not usable."""
 
@@ -128,6 +132,12 @@ class UnparsableReply(ModelError):
         super().__init__(message, hint=hint)
         self.reply = reply
         self.status = status
+
+
+class Unscorable(ModelError):
+    """The model, or the endpoint before it, gives none of the log-probabilities that a method needs."""
+
+    fatal = True
 
 
 class CallOwed(ModelError):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 import tomllib
+from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import blake2b
 from importlib import resources
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 import regex
@@ -33,6 +34,9 @@ class Key(Pack, frozen=True, kw_only=True):
     NFKC and case folding."""
     fold: dict[str, str] = {}
     """String → replacement, applied in order after `letters`."""
+    order: tuple[str, ...] = ()
+    """Regular expressions of signs that can be typed in any order and look the same: a run of them is put into the
+    order given here, after `strip`."""
     strip: str = ""
     """Regular expression (module `regex`) of what is removed after NFKC and case folding, before `letters`."""
     spaces_matter: bool = True
@@ -62,6 +66,8 @@ class Segment(Pack, frozen=True, kw_only=True):
     """`fugashi` only: parts of speech of content words, as prefixes of `pos1-pos2-pos3`."""
     sentence_ends: tuple[str, ...] = ("…",)
     """Strings that end a sentence besides the characters of Unicode's Sentence_Terminal."""
+    commas: str = ""
+    """Characters of Sentence_Terminal that end none in the language."""
 
 
 class Leak(Pack, frozen=True, kw_only=True):
@@ -71,17 +77,29 @@ class Leak(Pack, frozen=True, kw_only=True):
     """Snowball algorithm, e.g. `arabic`; empty where there is none."""
     root: Literal["", "isri"] = ""
     """Root extractor whose hits are flagged, not dropped."""
+    weak: dict[str, str] = {}
+    """Letters of roots that alternate → as many letters, as in `key.letters`."""
     prefixes: tuple[str, ...] = ()
     suffixes: tuple[str, ...] = ()
-    """Affixes stripped (longest first, a stem of `min_stem` characters remains)."""
+    """Affixes stripped (longest first, a stem of `min_stem` characters remains), one after the other."""
+    prefix_classes: tuple[tuple[str, ...], ...] = ()
+    suffix_classes: tuple[tuple[str, ...], ...] = ()
+    """The same by position, the outermost first, where a word has at most one of each."""
     min_stem: int = 2
+    forms: dict[str, tuple[str, ...]] = {}
+    """Word → its irregular forms (`catch` → `caught`), which no stemmer knows."""
     syllabary: tuple[int, int, int] | None = None
     """(first code point, last code point, characters per consonant) of a script whose characters are consonant +
     vowel: gives the consonant skeleton; shared skeletons of at least three consonants count as the same root."""
     skeleton_skip: tuple[str, ...] = ()
-    """Consonants (first-order characters) left out of skeletons, such as weak radicals."""
+    """Consonants (first-order characters) left out of skeletons: they carry vowels. A suffix that begins with one
+    (ኦች) is a vowel on the consonant before it (ቤት, ቤቶች)."""
+    bare: int = 5
+    """`syllabary` only: place in its row, from 0, of the character without a vowel."""
     ngram: int = 4
     """Length in characters of the n-grams whose containment backs up the rest (and, in `runs`, is all there is)."""
+    anchored: bool = False
+    """Whether words change at their end alone, so that related ones share their first n-gram."""
 
 
 class Length(Pack, frozen=True, kw_only=True):
@@ -94,6 +112,21 @@ class Length(Pack, frozen=True, kw_only=True):
     max_sentences: int = 5
 
 
+class Evaluate(Pack, frozen=True, kw_only=True):
+    """How an evaluated model is asked in the language: `str.format` strings with `{unit}`, the word for "proverb"."""
+
+    questions: tuple[str, ...] = ()
+    """Wordings of the question, the usual one first; empty where there are none in the language."""
+    letter: str = ""
+    """Asks for the label of an option and nothing else."""
+    text: str = ""
+    """Asks for the text of an option and nothing else."""
+    generate: str = ""
+    """Asks for a last line with the label; lets the model think first."""
+    cue: str = ""
+    """What stands before the answer where a model completes plain text, with a space where one follows it."""
+
+
 class Identify(Pack, frozen=True, kw_only=True):
     """What language identifiers call this language."""
 
@@ -101,6 +134,25 @@ class Identify(Pack, frozen=True, kw_only=True):
     """Codes that count as this language; empty means its own code."""
     sisters: tuple[str, ...] = ()
     """Close languages that an identifier without this one answers instead."""
+
+
+class Examples(Pack, frozen=True, kw_only=True):
+    """What proves a pack; no part of the language, so that no build depends on it. See `adage.packs.faults`."""
+
+    same: tuple[tuple[str, str], ...] = ()
+    """Spellings of one text: they have one key."""
+    different: tuple[tuple[str, str], ...] = ()
+    """Texts that look alike and must keep two keys."""
+    words: dict[str, tuple[str, ...]] = {}
+    """Text → its words."""
+    sentences: dict[str, int] = {}
+    """Text → how many sentences it has."""
+    leaks: tuple[tuple[str, str], ...] = ()
+    """Piece of a scenario, and a proverb that it shares a content word with."""
+    clean: tuple[tuple[str, str], ...] = ()
+    """Piece of a scenario, and a proverb that it shares no content word with, however alike."""
+    identify: tuple[str, ...] = ()
+    """Short ordinary sentences in the language."""
 
 
 class Language(Pack, frozen=True, kw_only=True):
@@ -130,8 +182,9 @@ class Language(Pack, frozen=True, kw_only=True):
     domains: dict[str, str] = {}
     """Scenario domain (English key) → its name in the language."""
     prompts: dict[str, str] = {}
-    """Prompt instructions in the language, by stage (`generate`, `evaluate`); absent means English. They are
-    `str.format` strings with `{unit}` (the word for "proverb"), and in `generate` `{n}`, `{min}` and `{max}`."""
+    """Prompt instructions in the language, by stage (`generate`); absent means English. They are `str.format` strings
+    with `{unit}` (the word for "proverb"), `{n}`, `{min}` and `{max}`."""
+    evaluate: Evaluate = Evaluate()
 
     def __hash__(self) -> int:
         return hash(self.code)
@@ -157,14 +210,30 @@ def load(code: str) -> Language:
     names = available()
     for candidate in (tag, _canonical(_alias(tag)), *(_primary(form) for form in (tag, _alias(tag)))):
         if candidate in names:
-            file = _PACKS / f"{candidate}.toml"
-            pack = _parse(file.read_text(encoding="utf-8"), f"languages/{candidate}.toml")
-            return msgspec.structs.replace(pack, code=tag)
+            return msgspec.structs.replace(shipped(candidate).language, code=tag)
     return derive(tag)
 
 
+class Documented(NamedTuple):
+    """A pack as its file has it."""
+
+    language: Language
+    examples: Examples
+
+
+def shipped(code: str) -> Documented:
+    """The pack that comes with ADAGE for a code of `available`, with its examples."""
+    file = _PACKS / f"{code}.toml"
+    return _parse(file.read_text(encoding="utf-8"), f"languages/{code}.toml")
+
+
 def load_file(path: str | Path) -> Language:
-    """A user's own pack.
+    """A user's own pack; raises as `read_file` does."""
+    return read_file(path).language
+
+
+def read_file(path: str | Path) -> Documented:
+    """A user's own pack, with its examples.
 
     Raises:
         LanguageError: The file cannot be read or is no valid pack; the message names file and key.
@@ -223,6 +292,28 @@ def derive(code: str) -> Language:
     )
 
 
+def variety(tag: str) -> str:
+    """A BCP 47 tag in canonical case, or an empty string where it is none that CLDR knows.
+
+    >>> variety("ar_eg"), variety("Egyptian"), variety("ar-QQ")
+    ('ar-EG', '', '')
+    """
+    canonical = _canonical(tag)
+    match = _TAG.fullmatch(canonical)
+    if match is None or _primary(_alias(canonical)) not in _ENGLISH.languages:
+        return ""
+    region, script = match["region"], match["script"]
+    known = (not region or region in _ENGLISH.territories) and (not script or script in _ENGLISH.scripts)
+    return canonical if known else ""
+
+
+_TAG = regex.compile(
+    r"[a-z]{2,3}(?:-(?P<script>[A-Z][a-z]{3}))?(?:-(?P<region>[A-Z]{2}|\d{3}))?"
+    r"(?:-(?:[a-z\d]{5,8}|\d[a-z\d]{3}))*(?:-x(?:-[A-Za-z\d]{1,8})+)?"
+)
+"""Language, script, region, variants and private use (RFC 5646), without extensions."""
+
+
 def _canonical(code: str) -> str:
     """A code in the case of BCP 47: `ZH_hant_tw` → `zh-Hant-TW`."""
     first, *rest = code.replace("_", "-").split("-")
@@ -261,10 +352,13 @@ def _suggest(code: str) -> str:
     return f"did you mean {listed}? {own}" if listed else f"use a BCP 47 code such as 'sw', {own}"
 
 
-def _parse(text: str, file: str) -> Language:
+def _parse(text: str, file: str) -> Documented:
     """A pack from TOML text; `file` is what messages call it."""
     try:
-        language = msgspec.convert(tomllib.loads(text), Language)
+        content = tomllib.loads(text)
+        listed = {key: content.pop(key) for key in ("examples",) if key in content}
+        examples = msgspec.convert(listed, _Listed).examples
+        language = msgspec.convert(content, Language)
         _check(language)
     except tomllib.TOMLDecodeError as error:
         raise LanguageError(f"{file} is not valid TOML: {error}") from error
@@ -275,7 +369,13 @@ def _parse(text: str, file: str) -> Language:
             f"{file}: {key or 'top level'}: {message}",
             hint="the keys and their types are explained in languages/en.toml",
         ) from error
-    return language
+    return Documented(language, examples)
+
+
+class _Listed(msgspec.Struct):
+    """The table of examples at its place, so that messages name it."""
+
+    examples: Examples = Examples()
 
 
 def _check(language: Language) -> None:
@@ -284,20 +384,34 @@ def _check(language: Language) -> None:
         script_class(language.scripts)
     except LanguageError as error:
         raise msgspec.ValidationError(f"{error.message} - at `$.scripts`") from error
-    try:
-        regex.compile(language.key.strip)
-    except regex.error as error:
-        raise msgspec.ValidationError(f"not a regular expression: {error} - at `$.key.strip`") from error
-    for left, right in language.key.letters.items():
-        if len(left) != len(right):
-            message = f"{left!r} has {len(left)} letters, its replacement {right!r} has {len(right)}"
-            raise msgspec.ValidationError(f"{message} - at `$.key.letters`")
+    patterns = {"strip": language.key.strip} | {f"order[{i}]": part for i, part in enumerate(language.key.order)}
+    for name, pattern in patterns.items():
+        try:
+            groups = regex.compile(pattern, regex.VERSION1).groups
+        except regex.error as error:
+            raise msgspec.ValidationError(f"not a regular expression: {error} - at `$.key.{name}`") from error
+        if groups and name.startswith("order"):
+            raise msgspec.ValidationError(f"expected (?:…) for (…), got {pattern!r} - at `$.key.{name}`")
+    for place, folds in (("key.letters", language.key.letters), ("leak.weak", language.leak.weak)):
+        for left, right in folds.items():
+            if len(left) != len(right):
+                message = f"{left!r} has {len(left)} letters, its replacement {right!r} has {len(right)}"
+                raise msgspec.ValidationError(f"{message} - at `$.{place}`")
     if len(language.digits) != 10:
         raise msgspec.ValidationError(f"expected ten digits, got {language.digits!r} - at `$.digits`")
-    fields = {"n": 1, "min": 1, "max": 1, "unit": ""}
-    for stage, prompt in language.prompts.items():
+    _check_prompts(language.prompts, {"n": 1, "min": 1, "max": 1, "unit": ""}, "prompts")
+    asked = language.evaluate
+    texts = {f"questions[{place}]": question for place, question in enumerate(asked.questions)}
+    texts |= {"letter": asked.letter, "text": asked.text, "generate": asked.generate, "cue": asked.cue}
+    _check_prompts(texts, {"unit": ""}, "evaluate")
+    if asked.questions and not all(texts.values()):
+        raise msgspec.ValidationError("questions, letter, text, generate and cue go together - at `$.evaluate`")
+
+
+def _check_prompts(prompts: Mapping[str, str], fields: Mapping[str, object], table: str) -> None:
+    for name, prompt in prompts.items():
         try:
             prompt.format(**fields)
         except (KeyError, IndexError, ValueError) as error:
             message = f"expected a text with no other fields than {', '.join(fields)}, got {prompt!r}"
-            raise msgspec.ValidationError(f"{message} - at `$.prompts.{stage}`") from error
+            raise msgspec.ValidationError(f"{message} - at `$.{table}.{name}`") from error

@@ -83,6 +83,10 @@ class Corpus(Part):
     gloss: str = ""
     reading: str = ""
     group: str = ""
+    equivalent: str = ""
+    """Column with the id of the lesson that proverbs of other languages teach too."""
+    variety: str = ""
+    """Column with the BCP 47 tag of each proverb's variety."""
     variants: str = ""
     kind: str = ""
     language: str = ""
@@ -441,6 +445,8 @@ _PATH_FIELDS = (
 )
 
 
+_PAGES = {"recipe": "recipe.md", "roster": "evaluation.md"}
+"""The page that explains each kind of file."""
 _KINDS = {"CommentedSeq": "a list", "NoneType": "nothing"}
 
 
@@ -469,9 +475,18 @@ def load_recipe(path: Path) -> Recipe:
 
 def parse_recipe(text: str, file: Path) -> Recipe:
     """Validate the text of a recipe; `file` gives the base of relative paths and the name in messages."""
-    yaml = YAML(typ="rt")
+    tree = read_tree(text, file, "recipe", RECIPE_VERSION)
+    return _absolute(validated(Recipe, plain(tree), tree, file, "recipe"), file.parent)
+
+
+def read_tree(text: str, file: Path, what: str, newest: int) -> CommentedMap:
+    """The mapping that a YAML text holds, with the lines of its parts; `what` is what messages call the file.
+
+    Raises:
+        RecipeError: it is no YAML, no mapping, or of a later version than `newest`.
+    """
     try:
-        tree = yaml.load(text)
+        tree = YAML(typ="rt").load(text)
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise RecipeError(f"{file}:{line}: not valid YAML: {error.problem}") from error
@@ -479,31 +494,39 @@ def parse_recipe(text: str, file: Path) -> Recipe:
         raise RecipeError(f"{file}: not valid YAML: {error}") from error
     if not isinstance(tree, CommentedMap):
         raise RecipeError(
-            f"{file}:1: a recipe is a mapping of keys to values, not {_KINDS.get(type(tree).__name__, 'plain text')}"
+            f"{file}:1: a {what} is a mapping of keys to values, not {_KINDS.get(type(tree).__name__, 'plain text')}"
         )
     version = tree.get("version")
-    if isinstance(version, int) and version > RECIPE_VERSION:
+    if isinstance(version, int) and version > newest:
         raise RecipeError(
-            f"{file}:{_line(tree, ('version',))}: the recipe has version {version}, "
-            f"this ADAGE reads up to {RECIPE_VERSION}",
-            hint="update ADAGE, or use the recipe with the ADAGE version it was written for",
+            f"{file}:{_line(tree, ('version',))}: the {what} has version {version}, this ADAGE reads up to {newest}",
+            hint=f"update ADAGE, or use the {what} with the ADAGE version it was written for",
         )
+    return tree
+
+
+def validated(kind: type[P], content: object, tree: CommentedMap, file: Path, what: str) -> P:
+    """`content`, which stands in `tree` or was made from it, as a `kind`.
+
+    Raises:
+        RecipeError: with every fault, its path in the file and its line.
+    """
     try:
-        recipe = Recipe.model_validate(_plain(tree))
+        return kind.model_validate(content)
     except ValidationError as error:
-        problems = [_problem(tree, file, dict(fault)) for fault in error.errors(include_url=False)]
+        problems = [_problem(tree, file, dict(fault), what) for fault in error.errors(include_url=False)]
         raise RecipeError(
-            f"the recipe {str(file)!r} has {len(problems)} fault(s):",
+            f"the {what} {str(file)!r} has {len(problems)} fault(s):",
             problems=problems,
-            hint="docs/recipe.md lists every key",
+            hint=f"docs/{_PAGES[what]} lists every key",
         ) from None
-    return _absolute(recipe, file.parent)
 
 
-def _plain(node: object) -> object:
+def plain(node: object) -> object:
+    """A node of a YAML tree as plain dictionaries and lists."""
     if isinstance(node, CommentedMap):
-        return {str(key): _plain(value) for key, value in node.items()}
-    return [_plain(value) for value in node] if isinstance(node, CommentedSeq) else node
+        return {str(key): plain(value) for key, value in node.items()}
+    return [plain(value) for value in node] if isinstance(node, CommentedSeq) else node
 
 
 def _line(tree: object, location: tuple[int | str, ...]) -> int:
@@ -521,9 +544,9 @@ def _line(tree: object, location: tuple[int | str, ...]) -> int:
     return line
 
 
-def _problem(tree: CommentedMap, file: Path, fault: dict[str, Any]) -> str:
+def _problem(tree: CommentedMap, file: Path, fault: dict[str, Any], what: str) -> str:
     location = tuple(fault["loc"])
-    shown = ".".join(str(step) for step in location) or "(whole recipe)"
+    shown = ".".join(str(step) for step in location) or f"(whole {what})"
     message = str(fault["msg"]).removeprefix("Value error, ")
     if fault["type"] == "extra_forbidden":
         message = "unknown key; check its spelling and its place"

@@ -102,6 +102,10 @@ class RawRow(Record, frozen=True, kw_only=True):
     """Other wordings that the file itself gives for this proverb."""
     group: str = ""
     """Hand-marked meaning group (any string), when the file has one."""
+    equivalent: str = ""
+    """Id of the lesson that proverbs of other languages teach too, when the file marks it."""
+    variety: str = ""
+    """BCP 47 tag of the variety, e.g. `ar-EG`, when the file says it of each row."""
     place: str
     """`file:line` or `file#record`, for messages."""
     number: int = 0
@@ -142,7 +146,7 @@ def seal(record: R) -> R:
 
 def content_hash(record: Sealed) -> str:
     """BLAKE2b-128 (32 hex digits) over the canonical JSON of every field but `row_hash`."""
-    bare = msgspec.structs.replace(record, row_hash="")
+    bare = msgspec.structs.replace(record, row_hash="") if record.row_hash else record
     return blake2b(_canonical.encode(bare), digest_size=16).hexdigest()
 
 
@@ -160,6 +164,10 @@ class Proverb(Sealed, frozen=True, kw_only=True):
     gloss: str = ""
     group: str
     """Meaning group: id of its first member. Members are never each other's distractors and share a split."""
+    equivalent: str = ""
+    """Id of the lesson that proverbs of other languages teach too; empty where the corpus does not mark it."""
+    variety: str = ""
+    """BCP 47 tag of the variety the proverb belongs to; empty where the corpus does not say it of each one."""
     source_id: str
     place: str
     merged: tuple[str, ...] = ()
@@ -179,6 +187,8 @@ class Scenario(Sealed, frozen=True, kw_only=True):
     proverb: str
     explanation: str = ""
     group: str
+    equivalent: str = ""
+    """Lesson that the proverb shares with those of other languages."""
     cluster: int
     text: str
     domain: str = ""
@@ -222,6 +232,8 @@ class Item(Sealed, frozen=True, kw_only=True):
     proverb_id: str
     group: str
     """Meaning group of the gold."""
+    equivalent: str = ""
+    """Lesson that the gold shares with proverbs of other languages."""
     by: str
     """Who wrote the scenario."""
     options: tuple[Option, ...]
@@ -235,6 +247,30 @@ class Item(Sealed, frozen=True, kw_only=True):
     def expected_id(self) -> str:
         """Id that the content implies."""
         return item_id(self.scenario_id, [option.proverb_id for option in self.options], self.assembly)
+
+
+class Manifest(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """`manifest.json`: what the folder of a benchmark holds, nothing volatile."""
+
+    name: str
+    release: str
+    released: str
+    language: str
+    unit: str = ""
+    """The recipe's own word for what an option is; empty: the language's word for a proverb."""
+    encoder: str = ""
+    """Identity of the encoder that the options were chosen with."""
+    canary: str
+    texts: bool
+    """Whether the folder holds texts; a release without them holds ids and hashes only."""
+    redistribute: bool
+    """Whether the rights allow the texts to be passed on."""
+    recipe: str
+    """Hash of the recipe."""
+    items: dict[str, dict[str, int]]
+    """Assembly → split → items."""
+    files: dict[str, str]
+    """File → BLAKE2b-128."""
 
 
 def verify(record: Proverb | Scenario | Item) -> None:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 import msgspec
-from rich.console import Console
+from rich.console import Console, Group
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-from rich.status import Status
+from rich.status import Status as Spinner
 from rich.table import Table
 from rich.text import Text
 
+from adage.analyser import Analysed
+from adage.analysis import tables
 from adage.analysis.controls import Control
 from adage.analysis.judges import JudgeRates
 from adage.builder import Spent
 from adage.engine.run import AnyStage
+from adage.evaluation.result import Benchmark, Condition, Result, Status, Subject
+from adage.evaluator import Evaluation
 from adage.models.base import Message
+from adage.packs import Checked, Facts, Summary
 from adage.planner import StagePlan
 from adage.records import Item
 from adage.showcase import DemoResult
@@ -29,8 +36,14 @@ from adage.text.unicode import harmless, isolate
 _EVERY_S = 5.0
 """Seconds between plain progress lines."""
 UsageOf = Callable[[], Usage]
+Layout = Literal["rich", "csv", "markdown"]
+_ROWS = 12
+"""Rows of a table of an analysis that a terminal shows; of the first, ten times as many."""
+_WIDE = 500
+"""Characters in a line where there is no terminal to tell."""
 STATUSES = ("ok", "repaired", "asked_again", "refused", "truncated", "invalid", "http_error")
 """What can become of a question to a model."""
+_READINGS = {"text_bytes": "text by byte", "text_pmi": "text, PMI"}
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -45,7 +58,7 @@ class Reporter:
         self._name = f"{name}  " if name else ""
         self._draws = console.is_terminal and not quiet and not name
         self._bar: Progress | None = None
-        self._status: Status | None = None
+        self._status: Spinner | None = None
         self._task: TaskID | None = None
         self._done = self._dropped = self._failed = self._total = 0
         self._said = 0.0
@@ -98,6 +111,11 @@ class Reporter:
             self._said = time.monotonic()
             self._say(f"  {stage.name}: {self._done}/{self._total} rows, {self._spent()}")
 
+    def notes(self, text: str) -> None:
+        """Say what happened, above whatever is drawn."""
+        if not self._quiet:
+            self._say(f"  {text}", style="yellow")
+
     def ends(self, state: StageState, *, fresh: bool) -> None:
         """Close the stage with its account."""
         self.stops()
@@ -123,6 +141,102 @@ class Reporter:
             return ""
         usage = self._usage()
         return f"{usage.calls} calls, {usage.prompt_tokens + usage.completion_tokens} tokens"
+
+
+class EvaluationReporter:
+    """Tells a person how an evaluation goes; a `Watcher` of evaluations."""
+
+    def __init__(self, console: Console, *, quiet: bool = False) -> None:
+        self._console, self._quiet = console, quiet
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        self._name = ""
+        self._done = self._total = self._failed = 0
+        self._said = 0.0
+
+    def starts(self, subject: Subject, benchmark: Benchmark, method: str, requests: int) -> None:
+        """Announce what is asked of whom."""
+        self.stops()
+        self._name = f"{subject.name}  {benchmark.name}  {method}"
+        self._done, self._failed, self._total, self._said = 0, 0, requests, time.monotonic()
+        if self._console.is_terminal and not self._quiet:
+            self._bar = Progress(
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+                TextColumn("{task.fields[failed]}"),
+                console=self._console,
+                transient=True,
+            )
+            self._bar.start()
+            self._task = self._bar.add_task(harmless(self._name), total=requests, failed="")
+
+    def answered(self, statuses: Sequence[Status]) -> None:
+        """Count one request."""
+        self._done += 1
+        self._failed += sum(status == "failed" for status in statuses)
+        failed = f"{self._failed} failed" if self._failed else ""
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, advance=1, failed=failed)
+        elif not self._quiet and time.monotonic() - self._said > _EVERY_S:
+            self._said = time.monotonic()
+            self._say(f"  {self._name}: {self._done}/{self._total} requests {failed}".rstrip())
+
+    def ends(self, result: Result) -> None:
+        """Close a result with its account."""
+        self.stops()
+        if not self._quiet:
+            counted = ", ".join(f"{count} {status}" for status, count in result.statuses.items())
+            benchmark = result.benchmark.rpartition("-")[0]
+            self._say(f"{result.subject.name}  {benchmark}  {_condition(result.condition)}: {counted}")
+            for note in result.notes:
+                self._say(f"  {note}", style="dim")
+
+    def stops(self) -> None:
+        """Take away whatever is still drawn."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = self._task = None
+
+    def _say(self, line: str, *, style: str = "") -> None:
+        self._console.print(Text(harmless(line), style=style), soft_wrap=True)
+
+
+def print_evaluation(console: Console, done: Evaluation) -> None:
+    """The results in brief, what could not be asked, and what it has cost."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("model", "benchmark", "asked by", "answered", "right of these", "of all", "chance"):
+        table.add_column(
+            name, justify="left" if name in {"model", "benchmark", "asked by"} else "right", overflow="fold"
+        )
+    for score in done.scores:
+        result = score.result
+        table.add_row(
+            foreign(result.subject.name),
+            foreign(result.benchmark.rpartition("-")[0]),
+            _condition(result.condition),
+            f"{result.statuses.get('answered', 0)}/{sum(result.statuses.values())}",
+            "–" if score.accuracy is None else f"{score.accuracy:.3f}",
+            f"{score.accuracy_all:.3f}",
+            f"{score.chance:.3f}",
+        )
+    if done.scores:
+        console.print(table)
+    for problem in done.problems:
+        console.print(Text(harmless(f"not asked: {problem}"), style="bold"), soft_wrap=True)
+    for name, usage in done.calls.items():
+        console.print(Text(harmless(_usage_line(name, usage))), soft_wrap=True)
+    console.print(f"results: {done.folder}; intervals and more with: adage analyse {done.folder}", soft_wrap=True)
+
+
+def _condition(condition: Condition) -> str:
+    """A condition, as far as it differs from the usual."""
+    parts = [_READINGS.get(condition.method, condition.method)]
+    parts += [f"{condition.prompt} prompt"] if condition.prompt != "native" else []
+    parts += ["native labels"] if condition.labels != "latin" else []
+    parts += ["choices only"] if condition.shown != "full" else []
+    return ", ".join(parts)
 
 
 def account(state: StageState) -> str:
@@ -199,6 +313,12 @@ def plan_table(plans: Sequence[StagePlan]) -> Table:
         name = f"{row.stage} (up to date)" if row.up_to_date else row.stage
         calls = f"{bound}{row.calls}" if row.calls else "0"
         table.add_row(name, f"{bound}{row.rows}", calls, str(row.stored), tokens, money)
+    if any(row.tokens and not row.tokenizer for row in plans):
+        table.caption = (
+            "Tokens by 3.5 bytes each: right within a fifth for a multilingual tokenizer; one made for English needs "
+            "up to three times as many outside Latin script."
+        )
+        table.caption_justify = "left"
     return table
 
 
@@ -340,3 +460,90 @@ def print_demo(console: Console, results: Sequence[DemoResult]) -> None:
         console.print(judges_table(result.judges))
         console.print()
         console.print(f"{result.seconds:.0f} s. Benchmark and card: {result.benchmark}")
+
+
+def print_analysis(console: Console, analysed: Analysed, layout: Layout = "rich") -> None:
+    """The tables of an analysis; on a terminal, long ones in part, and each with how to read it."""
+    if not console.is_terminal:
+        console = Console(file=console.file, width=_WIDE, highlight=False, markup=False, emoji=False)
+    for number, table in enumerate(analysed.analysis.tables):
+        rows = _ROWS if number else 10 * _ROWS
+        if layout == "csv":
+            console.file.write(f"# {table.key}\n{tables.to_csv(table)}\n")
+        elif layout == "markdown":
+            console.file.write(f"{tables.to_markdown(table)}\n")
+        else:
+            console.print(Text(harmless(table.title), style="bold"))
+            console.print(analysis_table(table, rows))
+            if (more := len(table.rows) - rows) > 0:
+                console.print(f"… {more} more rows: write them to files with --out")
+            console.print(Text(harmless(table.note), style="dim"), soft_wrap=True)
+            console.print()
+    if layout == "rich":
+        for note in analysed.analysis.notes:
+            console.print(Text(harmless(f"note: {note}")), soft_wrap=True)
+        if analysed.files:
+            kinds = Counter(file.suffix.removeprefix(".") for file in analysed.files)
+            written = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+            console.print(f"wrote {written} to {analysed.folder}", soft_wrap=True)
+
+
+def analysis_table(table: tables.Table, rows: int) -> Group:
+    """The first rows of a table of an analysis; what is the same in every row stands below it once."""
+    kept = [column for column in table.columns if not column.detail]
+    same = [
+        column
+        for column in kept
+        if column.kind in {"text", "name"} and len(table.rows) > 1 and len({row[column.key] for row in table.rows}) == 1
+    ]
+    said = [f"{column.title}: {tables.shown(table.rows[0][column.key], column.kind)}" for column in same]
+    drawn = Table(box=None, pad_edge=False, header_style="bold")
+    kept = [column for column in kept if column not in same]
+    for column in kept:
+        drawn.add_column(column.title, justify="left" if column.kind in {"text", "name"} else "right")
+    for row in table.rows[:rows]:
+        drawn.add_row(*(Text(harmless(tables.shown(row[column.key], column.kind))) for column in kept))
+    return Group(drawn, *([Text("; ".join(said), style="dim")] if said else []))
+
+
+def languages_table(found: Sequence[Summary]) -> Table:
+    """The packs, a row each."""
+    table = Table("code", "name", "in the language", "script", "direction", "sureness", box=None)
+    for pack in found:
+        table.add_row(
+            pack.code, pack.name, isolate(pack.native_name), "+".join(pack.scripts), pack.direction, pack.sureness
+        )
+    return table
+
+
+def print_language(console: Console, found: Facts) -> None:
+    """What is known of a language, a line each; its own words isolated, so that they turn no line around."""
+    for name, value in msgspec.to_builtins(found).items():
+        if isinstance(value, dict):
+            shown = "".join(f"\n  {key}: {_apart(text)}" for key, text in value.items())
+        elif isinstance(value, (list, tuple)):
+            shown = " ".join(map(_apart, value))
+        else:
+            shown = _apart(str(value))
+        console.print(f"{name.replace('_', ' ')}: {shown}".rstrip(), soft_wrap=True)
+    if found.sureness == "derived":
+        console.print(f"derived from CLDR alone; a pack says more: adage languages new {found.code}", soft_wrap=True)
+
+
+def _apart(text: str) -> str:
+    """A text isolated where its direction might matter."""
+    return harmless(text) if text.isascii() else isolate(text)
+
+
+def print_checked(console: Console, checked: Sequence[Checked]) -> None:
+    """What the check of each pack found."""
+    for pack in checked:
+        count = pack.identified
+        found = f"{len(pack.faults)} faults" if pack.faults else "holds"
+        console.print(
+            f"{pack.code}: {found} ({pack.examples} examples; sentences identified: {count.right} right, "
+            f"{count.wrong} wrong, {count.unsure} not known)",
+            soft_wrap=True,
+        )
+        for fault in pack.faults:
+            console.print(f"  {harmless(fault)}", soft_wrap=True)

@@ -2,8 +2,13 @@
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
+from statsmodels.regression.linear_model import OLS
+from statsmodels.stats import contingency_tables, inter_rater
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint
 
 from adage.analysis import stats
 
@@ -244,3 +249,132 @@ def test_adjusted_p_values_stay_ordered(p: list[float]) -> None:
     for adjusted in (holm, discovery):
         assert (np.diff(adjusted[np.argsort(p, kind="stable")]) >= -1e-12).all()
         assert ((adjusted >= np.array(p) - 1e-12) & (adjusted <= 1)).all()
+
+
+def test_two_sided_p_is_that_of_a_t_test() -> None:
+    """Where every score is its own cluster, the p-value is that of Student's one-sample test."""
+    scores = np.random.default_rng(3).normal(0.3, 1, 40)
+    expected = scipy.stats.ttest_1samp(scores, 0)
+    assert stats.two_sided_p(stats.clustered_mean(scores, range(40))) == pytest.approx(expected.pvalue)
+
+
+def test_perfect_scores_are_no_certainty() -> None:
+    """Where every score is the best or the worst, the interval is Wilson's; others keep within what is possible."""
+    none = stats.clustered_mean([0] * 40, np.repeat(range(20), 2), within=(0, 1))
+    assert (none.se, none.low, none.high) == pytest.approx((0, 0, 0.16113), abs=1e-5)
+    ahead = stats.paired_difference([1] * 20, [0] * 20, range(20))
+    assert (ahead.low, ahead.high) == pytest.approx((1 - 2 * 0.16113, 1), abs=1e-5)
+    assert stats.clustered_mean([1, 1, 1, 0], range(4), within=(0, 1)).high == 1
+    assert stats.clustered_mean([0.25] * 9, range(9), within=(0, 1))[2:4] == (0.25, 0.25), "as by one place always"
+
+
+def test_a_gap_to_perfect_scores_keeps_an_interval() -> None:
+    """A language in which every score is the best adds its uncertainty, which a standard error of 0 would hide."""
+    perfect = stats.clustered_mean([1] * 20, range(20), within=(0, 1))
+    nothing = stats.clustered_mean([0] * 20, range(20), within=(0, 1))
+    gap = stats.unpaired_gap(perfect, nothing)
+    assert (gap.points, gap.low, gap.high) == pytest.approx((100, 100 - 16.113 * 2**0.5, 100), abs=1e-2)
+    half = stats.clustered_mean([0, 1] * 10, range(20), within=(0, 1))
+    mixed = stats.unpaired_gap(perfect, half)
+    assert mixed.points - mixed.low > mixed.high - mixed.points == pytest.approx(100 * (half.mean - half.low))
+
+
+def test_two_sided_p_edges() -> None:
+    """Without spread, a mean of 0 is no evidence, and any other is as sure as the clusters are many."""
+    assert stats.two_sided_p(stats.clustered_mean([0, 0], [1, 2])) == 1
+    assert stats.two_sided_p(stats.clustered_mean([1, 1], [1, 2])) == 0.5
+    assert stats.two_sided_p(stats.clustered_mean([0.3] * 11, range(11))) == 2**-10
+    assert np.isnan(stats.two_sided_p(stats.clustered_mean([1, 0], [1, 1])))
+
+
+def test_even_shares_is_friedmans_test() -> None:
+    """On ranks, Q and p are scipy's Friedman test; on one choice a cluster, Pearson's χ² against even counts."""
+    ranks = np.argsort(np.random.default_rng(2).random((60, 4)), axis=1) + 1
+    found = stats.even_shares(ranks / 10, range(60))
+    assert found == pytest.approx(tuple(scipy.stats.friedmanchisquare(*ranks.T)))
+    places = np.repeat(np.arange(4), [9, 12, 3, 6])
+    assert stats.even_shares(np.eye(4)[places], range(30)) == pytest.approx(tuple(scipy.stats.chisquare([9, 12, 3, 6])))
+
+
+@pytest.mark.parametrize("n", [6, 12, 40])
+def test_even_shares_holds_its_level_where_places_are_never_chosen(n: int) -> None:
+    """Among few answers some place is often chosen by nobody, which is no evidence of a preference."""
+    rng = np.random.default_rng(n)
+    rows = (np.eye(4)[rng.integers(0, 4, n)] for _ in range(1000))
+    assert np.mean([stats.even_shares(row, range(n)).p < 0.05 for row in rows]) < 0.07
+
+
+def test_even_shares_holds_its_level_in_clusters() -> None:
+    """Guessers without a preference for a place are called biased about one time in twenty, clusters or not."""
+    rng = np.random.default_rng(11)
+    rejected = []
+    for _ in range(400):
+        favourite = rng.integers(0, 4, 40)  # of a meaning group, so that its items are alike
+        places = np.where(rng.random((40, 5)) < 0.5, favourite[:, None], rng.integers(0, 4, (40, 5)))
+        shares = np.eye(4)[places.ravel()]
+        rejected.append(stats.even_shares(shares, np.repeat(np.arange(40), 5)).p < 0.05)
+    assert 0.02 < np.mean(rejected) < 0.09
+
+
+def test_even_shares_edges() -> None:
+    """Always the same place is the clearer the more clusters there are; always all places is no evidence."""
+    always = [1.0, 0, 0, 0]
+    assert stats.even_shares(np.tile(always, (20, 1)), range(20)) == pytest.approx((60, 0), abs=1e-9)
+    assert stats.even_shares(np.tile(always, (20, 1)), [0] * 20).p == pytest.approx(0.3916, abs=1e-4)
+    assert stats.even_shares(np.full((20, 4), 0.25), range(20)).p == 1
+
+
+def test_item_rest_correlation_passes_over_what_was_not_answered() -> None:
+    """A solver without an answer to an item counts neither for it nor, with that item, for the others."""
+    rows = np.array([[1, 1, 0, 1], [1, 0, 0, 1], [1, 1, 1, 0], [0, 0, 0, 1], [1, 1, 1, 1], [0, 0, 0, 0]], float)
+    gaps = np.vstack([rows, [1, NAN, 0, 1]])
+    rest = (np.nansum(gaps, axis=1) - gaps[:, 0]) / (np.isfinite(gaps).sum(axis=1) - 1)
+    assert stats.item_rest_correlation(gaps)[0] == pytest.approx(np.corrcoef(gaps[:, 0], rest)[0, 1])
+    answered = rows[:, 1]
+    assert stats.item_rest_correlation(gaps)[1] == pytest.approx(
+        np.corrcoef(answered, (rows.sum(axis=1) - answered) / 3)[0, 1]
+    )
+
+
+def test_clustered_bootstrap_does_not_depend_on_its_blocks() -> None:
+    """A statistic that some draws lack is taken from the others, and one that all lack has no interval."""
+    sums = np.array([[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
+    low, high = stats.clustered_bootstrap(sums, lambda t: stats.quotient(t, t[:, 1:] * [1, 0]), draws=2500)
+    assert (low[0], high[0]) == (1, 1)
+    assert np.isnan([low[1], high[1]]).all()
+
+
+def test_clustered_errors_are_those_of_a_regression_on_a_constant() -> None:
+    """The corrected clustered standard error is statsmodels' for a model with an intercept alone."""
+    rng = np.random.default_rng(8)
+    clusters = rng.integers(0, 15, 90)
+    scores = rng.random(90) + clusters / 20
+    fit = OLS(scores, np.ones(90)).fit(cov_type="cluster", cov_kwds={"groups": clusters})
+    found = stats.clustered_mean(scores, clusters)
+    assert found.mean == pytest.approx(fit.params[0])
+    assert found.se == pytest.approx(fit.bse[0])
+
+
+def test_intervals_and_tests_are_those_of_the_libraries() -> None:
+    """Wilson's interval, McNemar's test, χ², κ and both corrections agree with statsmodels and scipy."""
+    assert stats.wilson(81, 263) == pytest.approx(proportion_confint(81, 263, method="wilson"))
+    table = [[794, 86], [150, 570]]
+    plain = contingency_tables.mcnemar(table, exact=False, correction=False)
+    found = stats.mcnemar(86, 150)
+    assert found[:2] == pytest.approx((plain.statistic, plain.pvalue))
+    assert found.exact_p == pytest.approx(contingency_tables.mcnemar(table, exact=True).pvalue)
+    chi2 = scipy.stats.chisquare([60, 90, 30])
+    assert stats.attraction([60, 90, 30], [1, 1, 1])[1:] == pytest.approx((chi2.statistic, chi2.pvalue))
+    assert stats.fleiss_kappa(FLEISS) == pytest.approx(inter_rater.fleiss_kappa(FLEISS))
+    p = np.random.default_rng(1).random(20) ** 3
+    assert stats.holm(p) == pytest.approx(multipletests(p, method="holm")[1])
+    assert stats.benjamini_hochberg(p) == pytest.approx(multipletests(p, method="fdr_bh")[1])
+
+
+def test_the_trend_is_that_of_the_library() -> None:
+    """Cochran-Armitage's z is statsmodels' linear-by-linear association of the table."""
+    present, absent = np.array([48, 38, 5, 1, 1]), np.array([17066, 14464, 788, 126, 37])
+    scores = np.array([0, 0.5, 1.5, 4, 7])
+    table = contingency_tables.Table(np.stack([absent, present]), shift_zeros=False)
+    found = table.test_ordinal_association(row_scores=np.array([0, 1]), col_scores=scores)
+    assert stats.cochran_armitage(present, present + absent, scores).z == pytest.approx(found.zscore, rel=1e-3)

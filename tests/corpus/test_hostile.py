@@ -9,6 +9,8 @@ import zipfile
 from pathlib import Path
 
 import openpyxl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from adage.corpus import ReadOptions, formats, inspect, read
@@ -54,6 +56,15 @@ def test_two_hundred_megabytes(tmp_path: Path) -> None:
     with file.open("wb") as stream:
         stream.truncate(200 << 20)
     with pytest.raises(CorpusError, match="has a line of more than"):
+        read(file, EN)
+
+
+def test_parquet_with_a_broken_column_name(tmp_path: Path) -> None:
+    """A name that is no UTF-8 is damage like any other, and the error is ours."""
+    file = tmp_path / "c.parquet"
+    pq.write_table(pa.Table.from_pylist([{"proverb": "A"}]), file, compression="none", store_schema=False)
+    file.write_bytes(file.read_bytes().replace(b"proverb", b"\xc3roverb"))
+    with pytest.raises(CorpusError, match="not a sound Parquet"):
         read(file, EN)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.cells import cell_len
 from rich.console import Console
 
-from adage.corpus import ReadOptions, inspect
+from adage.corpus import ReadOptions, inspect, read
 from adage.language import load
 
 AR = load("ar")
@@ -86,3 +86,18 @@ def test_damaged(tmp_path: Path) -> None:
     file = tmp_path / "c.txt"
     file.write_text("يد واحدة لا تصفق\nمن ج\ufffd وجد\nالصبر مفتاح الفرج\n", "utf-8")
     assert inspect(file, AR).verdict == "damaged"
+
+
+def test_a_variety_that_is_no_tag_is_flagged(tmp_path: Path) -> None:
+    """Rows keep tags in canonical case; other entries of the column are told, with the rows they stand in."""
+    file = tmp_path / "c.csv"
+    lines = ["الصبر مفتاح الفرج,ar_eg,e1", "يد واحدة لا تصفق,ar-YE,e2", "من جد وجد,Cairo,", "اتق شر من أحسنت إليه,,"]
+    file.write_text("\n".join(["text,variety,equivalent", *lines]) + "\n", "utf-8")
+    assert [(row.variety, row.equivalent) for row in read(file, AR).rows] == [
+        ("ar-EG", "e1"),
+        ("ar-YE", "e2"),
+        ("", ""),
+        ("", ""),
+    ]
+    told = {problem.kind: problem.places for problem in inspect(file, AR).problems}
+    assert told["variety_unknown"] == ("c.csv:4",)

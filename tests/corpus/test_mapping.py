@@ -127,3 +127,20 @@ def test_own_language() -> None:
         True, True, True, False, False, True, None,
     ]  # fmt: skip
     assert is_own("dari", load("prs"))
+
+
+def test_lessons_are_ids_and_sentences_are_glosses() -> None:
+    """A column `equivalent` is the id of a shared lesson; one that holds proverbs of another language is a gloss."""
+    rows = [{"text": "الصبر مفتاح الفرج", "equivalent": "e01"}, {"text": "يد واحدة لا تصفق", "equivalent": "e02"}]
+    found = map_columns(table(*rows), load("ar"))
+    assert (found.equivalent, found.gloss) == ("equivalent", ())
+    told = [row | {"equivalent": text} for row, text in zip(rows, ("Patience pays off", "It takes two"), strict=True)]
+    found = map_columns(table(*told), load("ar"))
+    assert (found.equivalent, found.gloss) == ("", ("equivalent",))
+
+
+def test_varieties_are_tags() -> None:
+    """A column of varieties is one only where most of its entries are tags of BCP 47."""
+    rows = [{"text": "الصبر مفتاح الفرج", "dialect": "ar-EG"}, {"text": "يد واحدة لا تصفق", "dialect": ""}]
+    assert map_columns(table(*rows), load("ar")).variety == "dialect"
+    assert map_columns(table(*(row | {"dialect": "Cairo"} for row in rows)), load("ar")).variety == ""

@@ -108,6 +108,21 @@ def test_two_hundred_megabytes(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the memory limit is Linux's")
+def test_two_hundred_megabytes_in_full(tmp_path: Path) -> None:
+    """A table of 200 MB is read to its end in memory of three times its size, and no record is lost."""
+    file = tmp_path / "c.csv"
+    note = "It is said of people who wait until the river has gone down before they cross it with their goods. " * 20
+    with file.open("w", encoding="utf-8") as out:
+        out.write("text,explanation\n")
+        rows = 0
+        while out.tell() < 200 << 20:
+            rows += 1
+            out.write(f"Saying number {rows} of the valley is true,{rows}: {note}\n")
+    assert limited(file, 600) == str(rows)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the memory limit is Linux's")
 def test_memory_follows_rows(tmp_path: Path) -> None:
     """Rows take at most 4 kB each, above what the program itself takes."""
     file = tmp_path / "c.jsonl"

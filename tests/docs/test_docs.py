@@ -60,6 +60,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("docs")
     for target in ("mine", "recipes/scripted"):
         shutil.copytree(REPO / "recipes" / "scripted", folder / target, ignore=shutil.ignore_patterns("run", ".adage"))
+    shutil.copytree(REPO / "recipes" / "rosters", folder / "recipes" / "rosters")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         run("adage build mine", patch)

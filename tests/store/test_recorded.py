@@ -5,7 +5,7 @@ import asyncio
 import numpy as np
 import pytest
 
-from adage.errors import EndpointBusy, NotStored
+from adage.errors import EndpointBusy, JournalError, NotStored
 from adage.models.base import ChatReply, Message
 from adage.models.fake import ScriptedEmbedder, ScriptedModel
 from adage.store.journal import Journal
@@ -69,6 +69,29 @@ async def test_identical_requests_in_flight_are_sent_once(journal):
     assert inner.calls == 1
 
 
+async def test_requests_of_one_moment_share_a_look_up(journal, monkeypatch):
+    """A hundred rows that begin together ask the journal once; each reply from there counts."""
+    model = RecordedChat(ScriptedModel("m", echo), journal)
+    requests = [asked(model, str(n % 50)) for n in range(100)]
+    await asyncio.gather(*map(model.chat, requests))
+    looked_up = []
+    get_many = journal.get_many
+    monkeypatch.setattr(journal, "get_many", lambda keys: get_many(looked_up.append(list(keys)) or looked_up[-1]))
+    again = RecordedChat(ScriptedModel("m", echo), journal)
+    replies = await asyncio.gather(*map(again.chat, requests))
+    assert [reply.text for reply in replies] == [str(n % 50) for n in range(100)]
+    assert [len(keys) for keys in looked_up] == [50]
+    assert (again.usage.calls, again.usage.stored) == (0, 100)
+
+
+async def test_a_journal_that_fails_is_told_to_all(journal):
+    """Nobody waits for ever when the look-up itself goes wrong."""
+    model = RecordedChat(ScriptedModel("m", echo), journal)
+    journal.close()
+    errors = await asyncio.gather(*(model.chat(asked(model, text)) for text in "aab"), return_exceptions=True)
+    assert [type(error) for error in errors] == [JournalError] * 3
+
+
 async def test_a_failed_call_is_not_stored(journal):
     """The error reaches all who wait, and the next try calls again."""
     inner = SlowModel("m", echo)
@@ -103,6 +126,23 @@ async def test_closing_ends_calls_in_flight(journal):
     with pytest.raises(asyncio.CancelledError):
         await waiting
     assert journal.stats().calls == 0
+
+
+async def test_what_has_not_begun_is_never_paid_for(journal):
+    """Neither where the row is cancelled, nor where the model is closed, before the journal has been asked."""
+    inner = ScriptedModel("m", echo)
+    for end in ("cancel", "close"):
+        model = RecordedChat(inner, journal)
+        row = asyncio.create_task(model.chat(asked(model, end)))
+        await asyncio.sleep(0)
+        if end == "cancel":
+            row.cancel()
+        else:
+            await model.close()
+        with pytest.raises(asyncio.CancelledError):
+            await row
+        await asyncio.sleep(0.01)
+    assert inner.calls == 0
 
 
 async def test_replay_answers_from_the_journal_alone(journal):

@@ -23,6 +23,8 @@ from adage.text.scripts import COMPOUND, main_script, script_class, script_share
         ("", ["Latn"], 0.0),
         ("bo‘l o\u02bczbek", ["Latn"], 1.0),
         ("pamọ\u0301", ["Latn"], 1.0),
+        ("ok", ["Grek", "Latn"], 1.0),
+        ("ok", ["Jpan"], 0.0),
     ],
 )
 def test_share_counts_letters_of_the_scripts(text: str, scripts: list[str], share: float) -> None:

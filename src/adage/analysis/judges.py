@@ -75,7 +75,7 @@ def judge_rates(items: Sequence[Item], probes: Sequence[Probe]) -> list[JudgeRat
 
 
 def agreement(items: Sequence[Item]) -> list[Agreement]:
-    """Agreement per criterion over the items that at least two judges judged in full; none for a single judge."""
+    """Agreement per criterion over the items that every judge gave a verdict on; none for a single judge."""
     found = []
     judges = sorted({check.by for item in items for check in item.checks if check.name in CRITERIA})
     if len(judges) < 2:

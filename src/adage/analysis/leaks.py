@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from adage.analysis.controls import Control, Options, nearest_embedding, option_only
+from adage.analysis.controls import Control, Options
+from adage.analysis.probe import every_control
 from adage.models.base import Embedder
 from adage.records import Item, Proverb
 
@@ -14,7 +15,7 @@ from adage.records import Item, Proverb
 async def option_controls(
     items: Sequence[Item], proverbs: Mapping[str, Proverb], encoder: Embedder
 ) -> dict[str, list[Control]]:
-    """Controls of each assembly: guessers that see the options alone, and the nearest embedding.
+    """Controls of each assembly: guessers that see the options alone, one of them trained, and the nearest embedding.
 
     Two spaces are looked at: the texts of the options, which any guesser can embed, and the explanations, which stand
     for the knowledge of a guesser that knows what the proverbs mean.
@@ -39,9 +40,5 @@ async def option_controls(
             spaces={"text": text, "meaning": meaning},
         )
         scenarios = await encoder.embed([item.scenario for item in chosen])
-        found[assembly] = [
-            *option_only(options),
-            nearest_embedding(options, "text", scenarios, text, circular=True),
-            nearest_embedding(options, "meaning", scenarios, meaning, circular=True),
-        ]
+        found[assembly] = every_control(options, scenarios, circular=True)
     return found

@@ -13,8 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Metric = Literal["nominal", "ordinal", "interval", "ratio"]
+_BLOCK = 1000
+"""Bootstrap samples that are held at once."""
+_ROUNDING = 1e-12
+"""What rounding may leave of 0."""
 
 
 class Interval(NamedTuple):
@@ -43,6 +49,13 @@ class Gap(NamedTuple):
     se: float
     low: float
     high: float
+
+
+class Test(NamedTuple):
+    """A test statistic and its p-value."""
+
+    statistic: float
+    p: float
 
 
 class McNemar(NamedTuple):
@@ -74,7 +87,14 @@ class Trend(NamedTuple):
     """Two-sided."""
 
 
-def clustered_mean(scores: ArrayLike, clusters: ArrayLike, *, corrected: bool = True, level: float = 0.95) -> Estimate:
+def clustered_mean(
+    scores: ArrayLike,
+    clusters: ArrayLike,
+    *,
+    corrected: bool = True,
+    level: float = 0.95,
+    within: tuple[float, float] | None = None,
+) -> Estimate:
     """Mean of `scores` (n,) with the cluster-robust standard error sqrt(Σ_c (Σ_{i∈c} (s_i - s̄))²) / n.
 
     Miller 2024, "Adding Error Bars to Evals", after Liang & Zeger 1986. `corrected` multiplies the variance by
@@ -86,6 +106,8 @@ def clustered_mean(scores: ArrayLike, clusters: ArrayLike, *, corrected: bool = 
         clusters: The cluster of each item, any values, shape (n,).
         corrected: Whether to correct for a small number of clusters.
         level: Coverage of the interval.
+        within: Least and greatest score that is possible. The interval keeps within them and, where every score is
+            the one or the other, is Wilson's for the clusters: that nothing varied in a sample is no certainty.
 
     Raises:
         ValueError: There are no scores, or the two arrays differ in length.
@@ -103,31 +125,52 @@ def clustered_mean(scores: ArrayLike, clusters: ArrayLike, *, corrected: bool = 
     if corrected:
         se *= float(np.sqrt(count / (count - 1)))
     half = se * float(special.stdtrit(count - 1, (1 + level) / 2))
-    return Estimate(mean, se, mean - half, mean + half, s.size, count)
+    low, high = mean - half, mean + half
+    if within is not None:
+        least, most = within
+        if se == 0 and mean in within:
+            ends = wilson(count if mean == most else 0, count, level=level)
+            low, high = (least + (most - least) * end for end in ends)
+        low, high = max(low, least), min(high, most)
+    return Estimate(mean, se, low, high, s.size, count)
 
 
 def paired_difference(
     first: ArrayLike, second: ArrayLike, clusters: ArrayLike, *, corrected: bool = True, level: float = 0.95
 ) -> Estimate:
-    """Mean of first - second over the same items, with the clustered standard error of that (Miller 2024)."""
+    """Mean of first - second, scores from 0 to 1 of the same items, with its clustered standard error (Miller 2024)."""
     difference = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    return clustered_mean(difference, clusters, corrected=corrected, level=level)
+    return clustered_mean(difference, clusters, corrected=corrected, level=level, within=(-1, 1))
 
 
 def unpaired_gap(first: Estimate, second: Estimate, *, level: float = 0.95) -> Gap:
     """First - second in percentage points for two sets of different items: SE² = SE_a² + SE_b².
 
     The interval is Student's t with the degrees of freedom of Welch (1947) and Satterthwaite (1946), each side
-    bringing its number of clusters - 1.
+    bringing its number of clusters - 1. Where a side did not vary, the two intervals are combined instead (Newcombe
+    1998, method 10), as a standard error of 0 would pass for certainty.
     """
     variances = np.array([first.se, second.se]) ** 2
     total = float(variances.sum())
     points, se = 100 * (first.mean - second.mean), 100 * float(np.sqrt(total))
-    if total == 0:
-        return Gap(points, 0.0, points, points)
+    if (variances == 0).any():
+        down = 100 * float(np.hypot(first.mean - first.low, second.high - second.mean))
+        up = 100 * float(np.hypot(first.high - first.mean, second.mean - second.low))
+        return Gap(points, se, points - down, points + up)
     freedom = total**2 / float((variances**2 / np.array([first.clusters - 1, second.clusters - 1])).sum())
     half = se * float(special.stdtrit(freedom, (1 + level) / 2))
     return Gap(points, se, points - half, points + half)
+
+
+def two_sided_p(estimate: Estimate) -> float:
+    """p-value of a mean of 0, by Student's t with C - 1 degrees of freedom; NaN for one cluster.
+
+    Where all scores are the same but 0, t is infinite whatever C is; p is then that of Fisher's (1935) exact test, in
+    which the sign of each cluster is a coin's: 2 / 2^C.
+    """
+    if estimate.se < _ROUNDING:
+        return 2.0 ** (1 - estimate.clusters) if abs(estimate.mean) > _ROUNDING else 1.0
+    return float(2 * special.stdtr(estimate.clusters - 1, -abs(estimate.mean) / estimate.se))
 
 
 def wilson(successes: int, n: int, *, level: float = 0.95) -> Interval:
@@ -197,9 +240,37 @@ def clustered_bootstrap(
     parts = np.asarray(sums, dtype=np.float64)
     count = len(parts)
     rng = np.random.default_rng(seed)
-    times = rng.multinomial(count, np.full(count, 1 / count), size=draws)
-    low, high = np.nanquantile(statistic(times @ parts), [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return low, high
+    share = np.full(count, 1 / count)
+    sizes = [min(_BLOCK, draws - start) for start in range(0, draws, _BLOCK)]
+    totals = np.concatenate([rng.multinomial(count, share, size=size) @ parts for size in sizes])
+    values = statistic(totals)
+    ends = np.full((2, *values.shape[1:]), np.nan)
+    known = ~np.isnan(values).all(axis=0)
+    ends[:, known] = np.nanquantile(values[:, known], [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return ends[0], ends[1]
+
+
+def even_shares(shares: ArrayLike, clusters: ArrayLike) -> Test:
+    """Test that the mean of `shares` (n, k), whose rows add up to 1, is 1 / k everywhere.
+
+    Friedman's (1937) test with the shares in place of ranks (Conover 1999, Practical Nonparametric Statistics, §5.8):
+    Q = (k - 1) Σ_j (Σ_c x_cj)² / Σ_cj x_cj², χ² on k - 1 df if the places of each cluster are exchangeable. For one
+    choice a cluster it is Pearson's χ². x_c sums a cluster's shares, less 1 / k, so that neither several presentations
+    of an item nor several items of a meaning group count as independent.
+
+    Returns:
+        Q and its p.
+    """
+    rows = np.asarray(shares, dtype=np.float64)
+    k = rows.shape[1]
+    index = np.unique(np.asarray(clusters), return_inverse=True)[1]
+    sums = np.zeros((int(index.max()) + 1, k))
+    np.add.at(sums, index, rows - 1 / k)
+    spread = float((sums**2).sum())
+    if spread < _ROUNDING:
+        return Test(0.0, 1.0)
+    q = (k - 1) * float((sums.sum(axis=0) ** 2).sum()) / spread
+    return Test(q, float(special.chdtrc(k - 1, q)))
 
 
 def cochran_armitage(successes: ArrayLike, totals: ArrayLike, scores: ArrayLike) -> Trend:
@@ -227,20 +298,33 @@ def cochran_armitage(successes: ArrayLike, totals: ArrayLike, scores: ArrayLike)
 
 
 def item_rest_correlation(scores: ArrayLike) -> Floats:
-    """Correlation of each item with the sum of the other items (Henrysson 1963), shape (items,).
+    """Correlation of each item with a solver's mean over the other items (Henrysson 1963), shape (items,).
 
-    Items that nobody or everybody solves, or whose rest does not vary, have none and score 0.
+    A solver counts for the items that it answered. Items that nobody or everybody solves, or whose rest does not vary,
+    have no correlation and score 0.
 
     Args:
-        scores: One row per solver, one column per item, shape (solvers, items).
+        scores: One row per solver, one column per item, NaN where there is no answer, shape (solvers, items).
     """
     s = np.asarray(scores, dtype=np.float64)
-    item = s - s.mean(axis=0)
-    rest = s.sum(axis=1, keepdims=True) - s
-    rest -= rest.mean(axis=0)
+    have = ~np.isnan(s)
+    filled = np.where(have, s, 0.0)
+    others = have.sum(axis=1, keepdims=True) - have
+    have &= others > 0
+    rest = (filled.sum(axis=1, keepdims=True) - filled) / np.maximum(others, 1)
+    solvers = np.maximum(have.sum(axis=0), 1)
+    item = np.where(have, filled - np.where(have, filled, 0).sum(axis=0) / solvers, 0)
+    rest = np.where(have, rest - np.where(have, rest, 0).sum(axis=0) / solvers, 0)
     norm = np.sqrt((item * item).sum(axis=0) * (rest * rest).sum(axis=0))
-    correlation: Floats = np.divide((item * rest).sum(axis=0), norm, out=np.zeros_like(norm), where=norm > 1e-12)
+    correlation: Floats = np.divide((item * rest).sum(axis=0), norm, out=np.zeros_like(norm), where=norm > _ROUNDING)
     return correlation
+
+
+def quotient(top: ArrayLike, bottom: ArrayLike) -> Floats:
+    """Top / bottom of any shapes that broadcast; NaN where bottom is not above 0."""
+    a, b = np.broadcast_arrays(np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64))
+    found: Floats = np.divide(a, b, out=np.full(a.shape, np.nan), where=b > 0)
+    return found
 
 
 def fleiss_kappa(counts: ArrayLike) -> float:

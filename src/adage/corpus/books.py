@@ -245,7 +245,7 @@ def read_parquet(path: Path, name: str) -> list[Table]:
         with pq.ParquetFile(path) as file:
             for batch in file.iter_batches():
                 records.extend(_plain(record) for record in batch.to_pylist())
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:  # a column name that is not UTF-8 is a ValueError
         raise CorpusError(f"{name} is not a sound Parquet file: {error}", hint="write it again, or as CSV") from None
     return tables_of(records)
 

@@ -235,6 +235,9 @@ def _facts(seen: Inspection) -> Iterator[tuple[str, str]]:
             "gloss": ", ".join(mapping.gloss),
             "reading": mapping.reading,
             "kind": mapping.kind,
+            "group": mapping.group,
+            "equivalent": mapping.equivalent,
+            "variety": mapping.variety,
         }
         yield "columns", "; ".join(f"{part}: {isolate(name)}" for part, name in columns.items() if name)
     if seen.source is not None:

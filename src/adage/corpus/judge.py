@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from statistics import median
+from typing import NamedTuple
 
 import regex
 
+from adage.corpus.dedupe import hash_of
 from adage.corpus.mapping import words
 from adage.language import Language
 from adage.models.lid import identifier, primary
@@ -47,6 +49,15 @@ class Problem(Record, frozen=True, kw_only=True):
     note: str = ""
 
 
+class Folded(NamedTuple):
+    """What is kept of an explanation's key, which would take as much memory as the explanation."""
+
+    key: int
+    """A hash of it: explanations of equal keys are one (two of a million agree by chance with odds of 1e-7)."""
+    quotes: bool
+    """Whether it holds the proverb's key."""
+
+
 @dataclass(slots=True)
 class Draft:
     """A row on its way to a `RawRow`, with what judging needs beside it."""
@@ -55,16 +66,27 @@ class Draft:
     key: str
     place: str
     answers: tuple[str, ...] = ()
-    explanations: list[str] = field(default_factory=list)
+    explanations: dict[str, Folded] = field(default_factory=dict)
+    """Usable ones, best first."""
     gloss: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     """Those of the gloss that explain, in another language."""
     reading: str = ""
     variants: tuple[str, ...] = ()
     group: str = ""
+    equivalent: str = ""
+    variety: str = ""
     rejected: str = ""
     flags: list[str] = field(default_factory=list)
     origin: str = ""
+
+    def explain(self, explanation: str, language: Language) -> None:
+        """Add an explanation once."""
+        if explanation not in self.explanations:
+            folded = key(explanation, language)
+            shortest = MIN_LEAK[not UNSPACED.isdisjoint(language.scripts)]
+            quotes = len(self.key) >= shortest and self.key in folded
+            self.explanations[explanation] = Folded(hash_of(folded), quotes)
 
     def flag(self, kind: str) -> None:
         """Add a flag once."""
@@ -146,10 +168,12 @@ def in_gloss_language(text: str, language: Language) -> bool:
     if "Latn" not in language.scripts:
         return False
     found = regex.findall(r"[\p{L}\p{M}]+(?:['’]\p{L}+)?", text.casefold().replace("’", "'"))
-    own = sum(1 for word in found if word in _function_words(language))
+    own_words = _function_words(language)
+    own = sum(1 for word in found if word in own_words)
     for gloss in words()["glosses"].values():
         if language.code.split("-")[0] not in gloss["kin"]:
-            hits = sum(1 for word in found if word in gloss["words"])
+            theirs = gloss["words"]
+            hits = sum(1 for word in found if word in theirs)
             if hits >= max(2, GLOSS_SHARE * len(found)) and hits > own:
                 return True
     return False
@@ -180,10 +204,9 @@ def judge(drafts: Sequence[Draft], language: Language) -> None:
     _flag_shared(good, language)
     _flag_run_on(good)
     _flag_contradictions(good)
-    shortest = MIN_LEAK[not UNSPACED.isdisjoint(language.scripts)]
     for draft in good:
-        for explanation in draft.explanations:
-            if len(draft.key) >= shortest and draft.key in key(explanation, language):
+        for explanation, folded in draft.explanations.items():
+            if folded.quotes:
                 draft.flag("leak")
             if _INSTRUCTION.search(explanation):
                 draft.flag("instructions")
@@ -210,24 +233,27 @@ def _flag_templated(drafts: Sequence[Draft], language: Language) -> None:
     for members in frames.values():
         if len({draft.place for draft, _ in members}) >= TEMPLATE_ROWS:
             for draft, explanation in members:
-                draft.explanations.remove(explanation)
+                draft.explanations.pop(explanation, None)
                 draft.flag("explanation_templated")
 
 
 def _flag_shared(drafts: Sequence[Draft], language: Language) -> None:
     """Flag an explanation that different proverbs share; where it quotes just one of them, take it from the others."""
-    sharing: dict[str, list[tuple[Draft, str]]] = defaultdict(list)
+    usage = Counter(folded.key for draft in drafts for folded in draft.explanations.values())
+    sharing: dict[int, list[tuple[Draft, str]]] = defaultdict(list)
     for draft in drafts:
-        for explanation in draft.explanations:
-            sharing[key(explanation, language)].append((draft, explanation))
-    for folded, members in sharing.items():
+        for explanation, name in draft.explanations.items():
+            if usage[name.key] > 1:
+                sharing[name.key].append((draft, explanation))
+    for members in sharing.values():
         if len({draft.key for draft, _ in members}) < 2:
             continue
+        folded = key(members[0][1], language)
         quoted = {draft.key: _coverage(draft.key, folded, language) for draft, _ in members}
         owners = {text_key for text_key, share in quoted.items() if share >= 0.9}
         for draft, explanation in members:
             if len(owners) == 1 and draft.key not in owners and quoted[draft.key] < 0.3:
-                draft.explanations.remove(explanation)
+                del draft.explanations[explanation]
                 draft.flag("explanation_of_another")
             else:
                 draft.flag("explanation_shared")
@@ -298,15 +324,15 @@ def problems_of(drafts: Iterable[Draft]) -> list[Problem]:
     """Rejections (by reason) and flags of rows as problems, the most frequent first."""
     places: dict[str, list[str]] = defaultdict(list)
     for draft in drafts:
-        for kind in [draft.rejected.partition(":")[0]] if draft.rejected else draft.flags:
-            places[kind].append(draft.place)
+        for kind in [draft.rejected] if draft.rejected else draft.flags:
+            places[kind.partition(":")[0]].append(draft.place)
     ranked = sorted(places.items(), key=lambda entry: (-len(entry[1]), entry[0]))
     return [Problem(kind=kind, count=len(where), places=tuple(where[:PLACES])) for kind, where in ranked]
 
 
 def length_warning(drafts: Sequence[Draft]) -> str:
     """A word of doubt when the proverbs are longer than what explains them, as in swapped or shifted columns."""
-    pairs = [(len(d.text), len(d.explanations[0])) for d in drafts if d.explanations and not d.rejected]
+    pairs = [(len(d.text), len(next(iter(d.explanations)))) for d in drafts if d.explanations and not d.rejected]
     if len(pairs) < 5:
         return ""
     longer = sum(1 for text, explanation in pairs if text > explanation)

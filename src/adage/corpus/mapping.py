@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, lru_cache
@@ -19,7 +19,7 @@ from babel.core import get_global
 
 from adage.corpus.table import Table, first
 from adage.errors import CorpusError
-from adage.language import Language
+from adage.language import Language, variety
 from adage.records import Record
 from adage.text.scripts import UNSPACED, script_share
 from adage.text.unicode import letters
@@ -44,6 +44,10 @@ class Mapping(Record, frozen=True, kw_only=True):
     gloss: tuple[str, ...] = ()
     reading: str = ""
     group: str = ""
+    equivalent: str = ""
+    """Id of the lesson that is shared with other languages."""
+    variety: str = ""
+    """BCP 47 tag of each row's variety."""
     variants: str = ""
     kind: str = ""
     """Says of each row whether it is a proverb."""
@@ -217,6 +221,10 @@ def map_columns(table: Table, language: Language) -> Mapping:
     profiles = [profile(table, column, language) for column in table.columns]
     roles = {role: _best(role, profiles) for role in ("kind", "language", "group", "reading", "variants", "origin")}
     roles["kind"] = roles["kind"] or _kind_by_content(table)
+    roles["equivalent"] = _best("equivalent", [p for p in profiles if not p.tongue and p.spaced < SENTENCES])
+    roles["variety"] = _best(
+        "variety", [p for p in profiles if name_rank("variety", p.folded) > 1 and _holds_tags(table, p.name)]
+    )
     question, answer = _best("question", profiles), _best("answer", profiles)
     by = "name"
     text = _text_by_name(profiles) if table.named else None
@@ -234,7 +242,8 @@ def map_columns(table: Table, language: Language) -> Mapping:
     used = {text.name, *(other.name for other in parallel)}
     others = [p for p in profiles if p.name not in used]
     explanations = _explanations(others, text, by_content=by == "content")
-    gloss = tuple(p.name for p in others if p.name not in explanations and _is_gloss(p))
+    taken = {*explanations, roles["equivalent"], roles["variety"]}
+    gloss = tuple(p.name for p in others if p.name not in taken and _is_gloss(p))
     free = {role: name for role, name in roles.items() if name not in used and name not in explanations}
     mapping = Mapping(
         table=table.name,
@@ -250,15 +259,28 @@ def map_columns(table: Table, language: Language) -> Mapping:
 def _kind_by_content(table: Table) -> str:
     """The first column of few values among which are names of proverbs and of other things."""
     for column in table.columns:
-        values = [first(row.cells.get(column, "")).strip() for row in table.rows]
-        if len(set(values)) <= FEW_KINDS and True in kind_verdicts(values).values():
-            return column
+        values = set[str]()
+        for row in table.rows:
+            values.add(first(row.cells.get(column, "")).strip())
+            if len(values) > FEW_KINDS:
+                break
+        else:
+            if True in kind_verdicts(values).values():
+                return column
     return ""
+
+
+def _holds_tags(table: Table, column: str) -> bool:
+    """Whether most filled cells of a column are tags of language varieties."""
+    cells = [cell for row in table.rows[:SAMPLE] if (cell := first(row.cells.get(column, "")).strip())]
+    return 2 * sum(bool(variety(cell)) for cell in cells) > len(cells)
 
 
 def _is_gloss(p: Profile) -> bool:
     """Whether a name speaks of a translation, or of another language."""
-    return name_rank("gloss", p.folded) > 0 or (p.tongue == "foreign" and name_rank("ignored", p.folded) <= 1)
+    if max(name_rank("gloss", p.folded), name_rank("equivalent", p.folded)) > 0:
+        return True
+    return p.tongue == "foreign" and name_rank("ignored", p.folded) <= 1
 
 
 def _best(role: str, profiles: Sequence[Profile]) -> str:
@@ -341,7 +363,7 @@ def _explanations(profiles: Sequence[Profile], text: Profile | None, *, by_conte
     return tuple(p.name for p in sorted(able, key=lambda p: -p.length)[:1])
 
 
-def kind_verdicts(values: Sequence[str]) -> dict[str, bool]:
+def kind_verdicts(values: Collection[str]) -> dict[str, bool]:
     """Of a kind column's values, which name something else than proverbs (True); none do if all rows say the same."""
     known = {kind: {fold(word) for word in words()["kinds"][kind]} for kind in ("proverb", "other")}
     verdicts: dict[str, bool] = {}

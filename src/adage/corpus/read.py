@@ -37,7 +37,7 @@ from adage.corpus.relate import explain, spread
 from adage.corpus.source import source as find_source
 from adage.corpus.table import Row, Table, first, texts
 from adage.errors import CorpusError
-from adage.language import Language
+from adage.language import Language, variety
 from adage.records import RawRow, Record
 from adage.text.unicode import key, show
 
@@ -53,6 +53,10 @@ class ReadOptions(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     gloss: str = ""
     reading: str = ""
     group: str = ""
+    equivalent: str = ""
+    """Column with the id of the lesson that is shared with other languages."""
+    variety: str = ""
+    """Column with the BCP 47 tag of each row's variety."""
     variants: str = ""
     kind: str = ""
     language: str = ""
@@ -94,6 +98,7 @@ def open_tables(path: Path, language: Language, options: ReadOptions) -> Mapped:
         CorpusError: The file cannot be read, or has no table or column as the options name.
     """
     columns = [options.text, options.gloss, options.reading, options.group, options.variants, options.kind]
+    columns += [options.equivalent, options.variety]
     columns += [
         options.language,
         *([options.explanation] if isinstance(options.explanation, str) else options.explanation),
@@ -158,7 +163,7 @@ def _as_told(table: Table, options: ReadOptions, found: Mapping) -> Mapping:
         told["explanations"] = tuple(check_named(table, name, "explanation") for name in names)
     if options.gloss:
         told["gloss"] = (check_named(table, options.gloss, "gloss"),)
-    for part in ("reading", "group", "variants", "kind", "language"):
+    for part in ("reading", "group", "equivalent", "variety", "variants", "kind", "language"):
         if name := getattr(options, part):
             told[part] = check_named(table, name, part)
     mapping = msgspec.structs.replace(found, **told)
@@ -249,6 +254,8 @@ def _row(draft: Draft, number: int, source_id: str) -> RawRow:
         reading=draft.reading,
         variants=draft.variants,
         group=draft.group,
+        equivalent=draft.equivalent,
+        variety=draft.variety,
         place=draft.place,
         number=number,
         rejected=draft.rejected,
@@ -259,6 +266,8 @@ def _row(draft: Draft, number: int, source_id: str) -> RawRow:
 
 SEEN = 5000
 """Rows that show the habits of a column."""
+TELLING = 200_000
+"""Characters of a column that tell its language."""
 
 
 class _Columns(NamedTuple):
@@ -280,7 +289,7 @@ def _drafts(table: Table, mapping: Mapping, language: Language, name: str) -> It
         language,
         habits([first(row.cells.get(mapping.text, "")) for row in table.rows[:SEEN]]),
         frozenset(column for column in mapping.explanations if _is_gloss(table, column, language)),
-        kind_verdicts([first(row.cells.get(mapping.kind, "")).strip() for row in table.rows]),
+        kind_verdicts({first(row.cells.get(mapping.kind, "")).strip() for row in table.rows}),
     )
     for row in _released(table.rows):
         draft = _draft(row, columns)
@@ -320,7 +329,9 @@ LONGEST_NAME = 24
 
 def _is_gloss(table: Table, column: str, language: Language) -> bool:
     """Whether an explanation column as a whole is in another language, which its short cells alone do not show."""
-    text = " ".join(cell for row in table.rows[:SEEN] for cell in texts(row.cells.get(column, "")))
+    text, cells = "", (cell for row in table.rows[:SEEN] for cell in texts(row.cells.get(column, "")))
+    while len(text) < TELLING and (cell := next(cells, None)) is not None:
+        text += f" {cell}"
     return in_gloss_language(text, language) or in_another_language(text, language)
 
 
@@ -335,6 +346,8 @@ def _draft(row: Row, columns: _Columns) -> Draft:
     )
     draft.reading = show(first(row.cells.get(mapping.reading, "")), joiners=language.joiners)
     draft.group = first(row.cells.get(mapping.group, "")).strip()
+    draft.equivalent = show(first(row.cells.get(mapping.equivalent, "")), joiners=False)
+    _tag(draft, first(row.cells.get(mapping.variety, "")).strip())
     draft.origin = first(row.cells.get(mapping.origin, "")).strip() or cleaned.attribution
     glosses = [cell for column in mapping.gloss for cell in texts(row.cells.get(column, ""))]
     draft.gloss = [text for cell in glosses if (text := clean_explanation(cell, language))]
@@ -354,6 +367,13 @@ def _draft(row: Row, columns: _Columns) -> Draft:
     if not draft.rejected and _LATIN.search(draft.text) and "Latn" not in language.scripts:
         draft.flag("foreign_letters")
     return draft
+
+
+def _tag(draft: Draft, tag: str) -> None:
+    """Keep the tag of a row's variety, or flag one that is none."""
+    draft.variety = variety(tag)
+    if tag and not draft.variety:
+        draft.flag(f"variety_unknown: {tag[:40]}")
 
 
 _LATIN = regex.compile(r"\p{Latin}")
@@ -383,8 +403,8 @@ def _explain(draft: Draft, cells: Sequence[str], language: Language, *, foreign:
             draft.notes.append(explanation)
         if fault:
             draft.flag(fault)
-        elif explanation not in draft.explanations:
-            draft.explanations.append(explanation)
+        else:
+            draft.explain(explanation, language)
 
 
 def _file_problems(name: str, mapped: Mapped) -> Iterator[Problem]:

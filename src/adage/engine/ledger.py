@@ -37,7 +37,7 @@ class Ledger:
     def enter(self, key: str, row: Record, outcome: Outcome, attempt: int, asked: Sequence[Asked] = ()) -> None:
         """Write one row's outcome, and the questions to models that led to it."""
         self._rows_in += 1
-        for question in sorted(asked, key=lambda question: (question.model, question.keys)):
+        for question in sorted(asked, key=_by_model) if len(asked) > 1 else asked:
             self._enter_question(key, question)
         if isinstance(outcome, Failed):
             content = msgspec.to_builtins(row)
@@ -48,8 +48,7 @@ class Ledger:
         if isinstance(outcome, Kept):
             self._rows_kept += 1
             self._short += outcome.short
-            for record in outcome.rows:
-                self._kept.write(record)
+            self._kept.write(*outcome.rows)
         elif isinstance(outcome, Dropped):
             self._reasons[outcome.reason.partition(":")[0]] += 1
             content = msgspec.to_builtins(outcome.row or row)
@@ -96,3 +95,7 @@ class Ledger:
                 if lines is not None:
                     stack.callback(lines.close)
             self.output = self._kept.close()
+
+
+def _by_model(question: Asked) -> tuple[str, tuple[str, ...]]:
+    return question.model, question.keys

@@ -6,11 +6,13 @@ import asyncio
 import collections
 import contextlib
 import itertools
+from array import array
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
+import numpy as np
 
 from adage.engine.ledger import Ledger
 from adage.errors import AdageError, TooManyFailures, VerificationError
@@ -72,6 +74,9 @@ class Watcher(Protocol):
 
     def row(self, stage: AnyStage, outcome: Outcome) -> None:
         """A row is done."""
+
+    def notes(self, text: str) -> None:
+        """Something happened that a person should know and that does not stop the build."""
 
     def ends(self, state: StageState, *, fresh: bool) -> None:
         """A stage is done; `fresh` is False where it was up to date."""
@@ -187,16 +192,19 @@ class Engine:
     def outlook(
         self, stage: AnyStage, source: Rows, context: Record, attempts: dict[str, int]
     ) -> tuple[int, int | None]:
-        """Rows to come, and how many distinct model requests of them the journal does not hold (None: no model)."""
+        """Rows to come, and how many distinct model requests of them the journal does not hold (None: no model).
+
+        Eight bytes a request are kept: requests are told apart by half of their keys.
+        """
         if type(stage).requests is Stage.requests:
             return sum(1 for _ in source.read(stage.row)), None
-        rows, new = 0, set[bytes]()
+        rows, new = 0, array("Q")
         for group in batched(source.read(stage.row), _LOOKED_UP):
             rows += len(group)
             asked = [stage.requests(row, context, attempts.get(stage.key(row), 0)) for row in group]
             keys = {request.key() for requests in asked for request in requests}
-            new.update(map(bytes.fromhex, keys - self._journal.known(keys)))
-        return rows, len(new)
+            new.extend(int(key[:16], 16) for key in keys - self._journal.known(keys))
+        return rows, np.unique(np.frombuffer(new, dtype=np.uint64)).size
 
     async def _apply(
         self, stage: AnyStage, source: Rows, context: Record, attempts: dict[str, int], folder: Path

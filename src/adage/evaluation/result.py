@@ -12,7 +12,9 @@ The folder is complete in itself: it can be analysed where neither benchmark nor
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -82,7 +84,8 @@ class Benchmark(Record, frozen=True, kw_only=True):
     @property
     def chance(self) -> float:
         """Accuracy of a guesser that draws an option."""
-        return sum(len(question.gold) / len(question.options) for question in self.questions) / len(self.questions)
+        shares = (len(question.gold) / len(question.options) for question in self.questions)
+        return math.fsum(shares) / len(self.questions)
 
 
 class Subject(Record, frozen=True, kw_only=True):
@@ -114,7 +117,7 @@ class Condition(Record, frozen=True, kw_only=True, omit_defaults=False):
     @property
     def slug(self) -> str:
         """Name of the condition in the results folder."""
-        return f"{self.method}.{self.prompt}.{self.labels}.{self.shown}"
+        return f"{self.method}.{slug(self.prompt)}.{self.labels}.{self.shown}"
 
 
 class Answer(Record, frozen=True, kw_only=True):
@@ -134,7 +137,7 @@ class Answer(Record, frozen=True, kw_only=True):
     reply: str = ""
     """The reply as it came, thinking included."""
     error: str = ""
-    """Why there is none, with `failed`."""
+    """Why there is no choice: with `failed`, and with scores that choose nothing."""
 
 
 class Result(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -196,24 +199,38 @@ def read_results(paths: Sequence[Path]) -> list[Evaluated]:
         StoreError: a path holds no result, or one that names questions or answers that are not there.
     """
     found: list[Evaluated] = []
+    benchmarks: dict[Path, Benchmark] = {}
     for path in paths:
         headers = [path] if path.is_file() else sorted(path.glob("*.json")) + sorted(path.glob("*/*.json"))
         headers = [header for header in headers if header.parent.name != "benchmarks"]
         if not headers:
             raise StoreError(f"there are no results in {str(path)!r}", hint="make some with: adage evaluate")
-        found += [_read_result(header) for header in headers]
+        found += [_read_result(header, benchmarks) for header in headers]
     return found
 
 
-def _read_result(header: Path) -> Evaluated:
+def _read_result(header: Path, benchmarks: dict[Path, Benchmark]) -> Evaluated:
+    """One result; `benchmarks` holds the questions read so far, which many results share."""
     try:
         result = msgspec.json.decode(header.read_bytes(), type=Result)
         questions = header.parents[1] / "benchmarks" / f"{result.benchmark}.json"
-        benchmark = msgspec.json.decode(questions.read_bytes(), type=Benchmark)
+        if questions not in benchmarks:
+            benchmarks[questions] = msgspec.json.decode(questions.read_bytes(), type=Benchmark)
     except FileNotFoundError as error:
         raise StoreError(
             f"{str(error.filename)!r} is missing, which {str(header)!r} needs", hint="run adage evaluate again"
         ) from error
     except msgspec.DecodeError as error:
         raise StoreError(f"{str(header)!r} is no result of an evaluation: {error}") from error
-    return Evaluated(result, benchmark, tuple(read_lines(header.with_suffix(".jsonl"), Answer)))
+    if benchmarks[questions].slug != result.benchmark:
+        raise StoreError(f"{str(questions)!r} does not hold the questions that were asked: it was edited", hint=_AGAIN)
+    answers = tuple(read_lines(header.with_suffix(".jsonl"), Answer))
+    if (counted := Counter(answer.status for answer in answers)) != Counter(result.statuses):
+        raise StoreError(
+            f"{str(header.with_suffix('.jsonl'))!r} holds {dict(counted)}, but its header counts {result.statuses}",
+            hint=_AGAIN,
+        )
+    return Evaluated(result, benchmarks[questions], answers)
+
+
+_AGAIN = "run adage evaluate again: model calls are kept"

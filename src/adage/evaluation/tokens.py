@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -74,6 +74,9 @@ _UNSEEN = regex.compile(
     regex.VERSION1,
 )
 """What a reader does not miss: bidi marks, controls, emoji keycaps, kashida, and optional vowel points."""
+_EDGES = regex.compile(_EDGE, regex.VERSION1)
+_GAP = regex.compile(rf"[^{_ALNUM}]{{0,8}}")
+"""What may stand between the words of an option's text."""
 _WORD = regex.compile(rf"[{_ALNUM}]+")
 _SEVERAL = regex.compile(rf"[{_ALNUM}]{{2,}}")
 _FIRST_TEXT, _OPENING = 0xE000, 0xF8FF
@@ -119,20 +122,44 @@ def _folds(pack: Language) -> dict[int, int]:
 
 def with_texts(text: str, options: Sequence[str], pack: Language, lexicon: Lexicon) -> str:
     """Folded text with each option's text, the longest first, as one private character."""
-    gap = rf"[^{_ALNUM}]{{0,8}}"
-    patterns: dict[str, int] = {}
+    signs: dict[tuple[str, ...], int] = {}
     for place, option in enumerate(options):
-        words = _WORD.findall(fold(option, pack))
-        if words and letter(option, pack, lexicon) is None:
-            pattern = gap.join(map(regex.escape, words))
-            patterns[pattern] = -1 if pattern in patterns else _FIRST_TEXT + place
-        if len(words) > 1 and len(words[0]) == 1:
-            patterns.setdefault(rf"{regex.escape(words[0])}[ ]{regex.escape(words[1])}", _OPENING)
-    ordered = sorted(((text, sign) for text, sign in patterns.items() if sign > 0), key=lambda entry: -len(entry[0]))
-    if not ordered:
-        return text
-    whole = regex.compile(rf"{_EDGE}(?:{'|'.join(f'({pattern})' for pattern, _ in ordered)}){_EDGE}", regex.VERSION1)
-    return whole.sub(lambda match: chr(ordered[(match.lastindex or 1) - 1][1]), text)
+        words = tuple(_WORD.findall(fold(option, pack)))
+        if words and all(word in text for word in words) and letter(option, pack, lexicon) is None:
+            signs[words] = -1 if words in signs else _FIRST_TEXT + place
+        if len(words) > 1 and len(words[0]) == 1 and (opening := f"{words[0]} {words[1]}") in text:
+            signs.setdefault((opening,), _OPENING)
+    known = {words: sign for words, sign in signs.items() if sign > 0}
+    pieces, done = [], 0
+    for start in sorted({at for words in known for at in _places_of(words[0], text)}):
+        if start < done:
+            continue
+        end, sign = max((_end_of(words, text, start), -sign) for words, sign in known.items())
+        if end > 0:
+            pieces += [text[done:start], chr(-sign)]
+            done = end
+    return "".join([*pieces, text[done:]])
+
+
+def _places_of(word: str, text: str) -> Iterator[int]:
+    """Where a word occurs in a text, but for the inside of other words."""
+    at = text.find(word)
+    while at >= 0:
+        if _EDGES.match(text, at):
+            yield at
+        at = text.find(word, at + 1)
+
+
+def _end_of(words: Sequence[str], text: str, start: int) -> int:
+    """Where these words, with no more than a gap between them, end if they start at `start`; -1 where they do not."""
+    end = start
+    for number, word in enumerate(words):
+        if number and (gap := _GAP.match(text, end)):
+            end = gap.end()
+        if not text.startswith(word, end):
+            return -1
+        end += len(word)
+    return end if _EDGES.match(text, end) else -1
 
 
 def tokenise(text: str, count: int, lexicon: Lexicon) -> Tokens:

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -22,8 +21,8 @@ from adage.analysis.leaks import option_controls
 from adage.cast import Cast
 from adage.errors import StageError
 from adage.export.card import write_card
-from adage.recipe import Recipe
-from adage.records import Item, Proverb, Source, verify
+from adage.recipe import Recipe, Unit
+from adage.records import Item, Manifest, Proverb, Source, verify
 from adage.stages.splits import SPLITS
 from adage.store.files import atomic_folder, hash_file, pretty, write_atomic
 from adage.store.run import KEPT, Run
@@ -40,6 +39,7 @@ ITEMS = pa.schema(
         ("proverb_id", pa.string()),
         ("scenario_id", pa.string()),
         ("group", pa.string()),
+        ("equivalent", pa.string()),
         ("clusters", pa.list_(pa.int16())),
         ("cluster_levels", pa.list_(pa.int16())),
         ("cos_scenario", pa.list_(pa.float32())),
@@ -58,6 +58,8 @@ EXPLANATIONS = pa.schema(
         ("explanation", pa.string()),
         ("alternatives", pa.list_(pa.string())),
         ("group", pa.string()),
+        ("equivalent", pa.string()),
+        ("variety", pa.string()),
         ("theme", pa.string()),
         ("theme_by", pa.string()),
         ("cluster", pa.int16()),
@@ -67,26 +69,6 @@ EXPLANATIONS = pa.schema(
         ("canary", pa.string()),
     ]
 )
-
-
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """`manifest.json`: what the folder holds, nothing volatile."""
-
-    name: str
-    release: str
-    released: str
-    language: str
-    canary: str
-    texts: bool
-    """Whether the folder holds texts; a release without them holds ids and hashes only."""
-    redistribute: bool
-    """Whether the rights allow the texts to be passed on."""
-    recipe: str
-    """Hash of the recipe."""
-    items: dict[str, dict[str, int]]
-    """Assembly → split → items."""
-    files: dict[str, str]
-    """File → BLAKE2b-128."""
 
 
 def item_row(item: Item, canary: str, *, texts: bool) -> dict[str, Any]:
@@ -103,6 +85,7 @@ def item_row(item: Item, canary: str, *, texts: bool) -> dict[str, Any]:
         "proverb_id": item.proverb_id,
         "scenario_id": item.scenario_id,
         "group": item.group,
+        "equivalent": item.equivalent or None,
         "clusters": [option.cluster for option in options],
         "cluster_levels": [option.cluster_level for option in options],
         "cos_scenario": [option.cos_scenario for option in options],
@@ -124,6 +107,8 @@ def explanation_row(proverb: Proverb, canary: str, *, texts: bool) -> dict[str, 
         "explanation": proverb.explanation if texts else None,
         "alternatives": list(proverb.alternatives) if texts else [],
         "group": proverb.group,
+        "equivalent": proverb.equivalent or None,
+        "variety": proverb.variety or None,
         "theme": theme.label if theme else None,
         "theme_by": theme.by if theme else None,
         "cluster": theme.cluster if theme else None,
@@ -200,6 +185,8 @@ async def write_benchmark(
                 release=recipe.release,
                 released=recipe.released,
                 language=recipe.language,
+                unit=recipe.unit.word or (recipe.unit.name if recipe.unit.name != Unit().name else ""),
+                encoder=cast.encoder.id,
                 canary=recipe.canary,
                 texts=texts,
                 redistribute=source.releasable,

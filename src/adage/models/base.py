@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
+from hashlib import blake2b
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from adage.records import Record, digest
+from adage.records import Record
+
+_canonical = msgspec.json.Encoder(order="sorted")
 
 
 class Message(Record, frozen=True, kw_only=True):
@@ -18,8 +23,11 @@ class Message(Record, frozen=True, kw_only=True):
     content: str
 
 
-class ChatRequest(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Everything that determines a reply; its hash is the journal's key."""
+class ChatRequest(Record, frozen=True, kw_only=True, omit_defaults=False, dict=True):
+    """Everything that determines a reply; its hash is the journal's key.
+
+    What is computed from it is computed once (hence `dict`: room beside the fields, which is not written).
+    """
 
     model: str
     """Model id, as the endpoint knows it."""
@@ -41,7 +49,16 @@ class ChatRequest(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     def key(self) -> str:
         """BLAKE2b-128 over the canonical JSON of all fields."""
-        return digest("chat/1", self)
+        return self._key
+
+    @cached_property
+    def canonical(self) -> bytes:
+        """All fields as JSON with sorted keys: what is hashed, and what the journal stores."""
+        return _canonical.encode(self)
+
+    @cached_property
+    def _key(self) -> str:
+        return blake2b(self.canonical, digest_size=16, person=b"chat/2").hexdigest()
 
 
 class ChatReply(Record, frozen=True, kw_only=True):

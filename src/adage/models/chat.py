@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -16,15 +15,15 @@ from adage.models.endpoint import Endpoint
 from adage.models.limits import Limits
 
 Structured = Literal["json_schema", "json_object", "none"]
-_LADDER: tuple[Structured, ...] = ("json_schema", "json_object", "none")
 
 
 class EndpointModel:
     """A model that answers at `base_url`/chat/completions.
 
-    JSON answers are asked for in the way `structured` names. A server that refuses it gets the next weaker one, once
-    and for good; prompts therefore describe the JSON in words too. An entry of `extra` that is None takes the parameter
-    of that name out of the request body.
+    JSON answers are asked for in the way `structured` names. A server that refuses it gets a weaker one, once and for
+    good: `json_object` where its message names that, and none otherwise, so that finding out costs one call. Prompts
+    therefore describe the JSON in words too. An entry of `extra` that is None takes the parameter of that name out of
+    the request body.
     """
 
     def __init__(
@@ -95,20 +94,20 @@ class EndpointModel:
         await self.endpoint.close()
 
     async def _ask(self, request: ChatRequest) -> ChatReply:
-        """Post the request; while the way of asking for JSON is unproven, a 400 leads to the next weaker one."""
+        """Post the request; while the way of asking for JSON is unproven, a 400 leads to a weaker one."""
         way = self._structured
         try:
             reply = await self._post(request, way)
-        except BadRequest:
-            if request.schema is None or (self._accepted and way == self._structured):
+        except BadRequest as error:
+            if request.schema is None or way == "none" or (self._accepted and way == self._structured):
                 raise
-            for weaker in _LADDER[_LADDER.index(way) + 1 :]:
-                with suppress(BadRequest):
-                    reply = await self._post(request, weaker)
-                    self._structured = weaker
-                    break
-            else:
-                raise
+            named = way == "json_schema" and "json_object" in error.message
+            weaker: Structured = "json_object" if named else "none"
+            try:
+                reply = await self._post(request, weaker)
+            except BadRequest:
+                raise error from None
+            self._structured = weaker
         self._accepted |= request.schema is not None
         return reply
 
@@ -142,7 +141,8 @@ def _body(request: ChatRequest, structured: Structured) -> dict[str, Any]:
         body["response_format"] = {"type": "json_schema", "json_schema": shape}
     elif request.schema is not None and structured == "json_object":
         body["response_format"] = {"type": "json_object"}
-    return {field: value for field, value in {**body, **request.extra}.items() if value is not None}
+    body |= request.extra
+    return {field: value for field, value in body.items() if value is not None} if request.extra else body
 
 
 class _Part(msgspec.Struct):
@@ -171,9 +171,16 @@ class _Tokens(msgspec.Struct):
     prompt_tokens_details: _Details | None = None
 
 
+class _Timings(msgspec.Struct):
+    """What llama.cpp adds."""
+
+    cache_n: int | None = None
+
+
 class _Completion(msgspec.Struct):
     choices: Annotated[list[_Choice], msgspec.Meta(min_length=1)]
     usage: _Tokens | None = None
+    timings: _Timings | None = None
 
 
 def reply_of(answer: dict[str, Any]) -> ChatReply:
@@ -189,12 +196,15 @@ def reply_of(answer: dict[str, Any]) -> ChatReply:
     choice, tokens = completion.choices[0], completion.usage or _Tokens()
     content = choice.message.content
     text = "".join(part.text for part in content) if isinstance(content, list) else content
+    cached = tokens.prompt_tokens_details and tokens.prompt_tokens_details.cached_tokens
+    if cached is None and completion.timings:
+        cached = completion.timings.cache_n
     reply = ChatReply(
         text=text or choice.message.refusal or "",
         finish_reason=choice.finish_reason or "stop",
         prompt_tokens=tokens.prompt_tokens or 0,
         completion_tokens=tokens.completion_tokens or 0,
-        cached_tokens=(tokens.prompt_tokens_details or _Details()).cached_tokens or 0,
+        cached_tokens=cached or 0,
         reasoning=choice.message.reasoning_content or choice.message.reasoning or "",
     )
     if not reply.text and reply.finish_reason == "stop":

@@ -9,6 +9,8 @@ import os
 import random
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from functools import lru_cache
 from typing import Any, TypeVar
 from urllib.request import getproxies, proxy_bypass
 
@@ -26,7 +28,7 @@ from adage.errors import (
     RecipeError,
     RequestRejected,
 )
-from adage.models.limits import Limits
+from adage.models.limits import Deadlines, Limits
 
 T = TypeVar("T")
 
@@ -89,10 +91,13 @@ class Endpoint:
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self.url = _checked(base_url)
+        self.address = f"{self.url.authority}{self.url.path}".rstrip("/")
+        """Host, port and path: what identifies the endpoint to people and in keys."""
         self.key_env = key_env
         self.limits = limits or Limits(concurrency)
-        self._slots = asyncio.Semaphore(concurrency)
-        self._timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=connect_timeout_s, connect=None)
+        self._slots = asyncio.Semaphore(concurrency) if concurrency < self.limits.gate.most else nullcontext()
+        self._deadlines = Deadlines(timeout_s)
+        self._connect_timeout_s = connect_timeout_s
         self._tries: dict[type[ModelError], int] = {
             EndpointBusy: retries + 1,
             EndpointUnreachable: min(retries, 2) + 1,
@@ -103,11 +108,6 @@ class Endpoint:
         self._session: aiohttp.ClientSession | None = None
         self._exhausted = 0
         self._down: EndpointUnreachable | None = None
-
-    @property
-    def address(self) -> str:
-        """Host, port and path: what identifies the endpoint to people and in keys."""
-        return f"{self.url.authority}{self.url.path}".rstrip("/")
 
     async def post(self, path: str, body: dict[str, Any], read: Callable[[dict[str, Any]], T]) -> T:
         """Send `body` as JSON and return what `read` makes of the answer, trying again where that may help.
@@ -135,8 +135,9 @@ class Endpoint:
                     taken = await self.limits.admit(most_tokens)
                     sent_at = time.monotonic()
                     try:
-                        answer = await self._send("POST", path, headers, data)
-                        self.limits.settle(taken, _tokens_of(answer, most_tokens))
+                        answer = await self._deadlines.within(self._send("POST", path, headers, data))
+                        tokens = _tokens_of(answer, most_tokens)
+                        self.limits.settle(taken, tokens)
                         value = read(answer)
                     except (_Refused, BadReply, aiohttp.ClientError, OSError) as caught:
                         overloaded = _is_overload(caught)
@@ -149,7 +150,7 @@ class Endpoint:
                             break
                         await self._sleep(pause_s)
                     else:
-                        self.limits.gate.succeeded()
+                        self.limits.gate.succeeded(time.monotonic() - sent_at, tokens)
                         self._exhausted = 0
                         return value
             await self._sleep(pause_s)  # without a slot: the next in turn may be luckier
@@ -157,7 +158,7 @@ class Endpoint:
     async def models(self) -> tuple[str, ...]:
         """Names of the models that the endpoint serves; empty when it does not say."""
         try:
-            answer = await self._send("GET", "models", self._headers(), None)
+            answer = await self._deadlines.within(self._send("GET", "models", self._headers(), None))
             return tuple(sorted(str(entry["id"]) for entry in answer["data"]))
         except (_Refused, aiohttp.ClientError, OSError, KeyError, TypeError):
             return ()
@@ -165,6 +166,7 @@ class Endpoint:
     async def close(self) -> None:
         """Close the connections."""
         if self._session is not None:
+            self._deadlines.close()
             await self._session.close()
             self._session = None
 
@@ -183,21 +185,30 @@ class Endpoint:
     async def _send(self, method: str, path: str, headers: dict[str, str], data: bytes | None) -> dict[str, Any]:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                timeout=self._timeout,
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_timeout_s),
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
                 headers={"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "adage"},
                 cookie_jar=aiohttp.DummyCookieJar(),
                 proxy=_proxy_for(self.url),
             )
-        url = self.url / path
-        async with self._session.request(method, url, data=data, headers=headers, allow_redirects=False) as response:
-            content = bytearray()
-            async for chunk in response.content.iter_chunked(1 << 16):
-                content += chunk
-                if len(content) > MAX_REPLY_BYTES:
-                    too_large = BadReply(f"{self.address} sent more than {MAX_REPLY_BYTES >> 20} MB")
-                    raise _Refused(too_large, response.status)
-            return self._read(response, bytes(content), headers.get("Authorization", ""))
+        url = _joined(self.url, path)
+        async with self._session.request(
+            method, url, data=data, headers=headers or None, allow_redirects=False
+        ) as response:
+            return self._read(response, await self._content(response), headers.get("Authorization", ""))
+
+    async def _content(self, response: aiohttp.ClientResponse) -> bytes:
+        """The body of an answer, as far as it is not too large."""
+        stated = response.content_length
+        if stated is not None and stated <= MAX_REPLY_BYTES and "Content-Encoding" not in response.headers:
+            return await response.read()
+        content = bytearray()
+        async for chunk in response.content.iter_chunked(1 << 16):
+            content += chunk
+            if len(content) > MAX_REPLY_BYTES:
+                too_large = BadReply(f"{self.address} sent more than {MAX_REPLY_BYTES >> 20} MB")
+                raise _Refused(too_large, response.status)
+        return bytes(content)
 
     def _read(self, response: aiohttp.ClientResponse, content: bytes, secret: str) -> dict[str, Any]:
         answer = _decoded(content)
@@ -245,7 +256,7 @@ class Endpoint:
                 hint="check that the server runs and that base_url is right",
             )
         if isinstance(caught, TimeoutError):
-            return kind(f"{self.address} did not answer within {self._timeout.total:g} s", hint="raise timeout_s")
+            return kind(f"{self.address} did not answer within {self._deadlines.seconds:g} s", hint="raise timeout_s")
         return kind(f"{self.address} broke off: {reason}")
 
     def _pause_after(self, caught: Exception, tried: int) -> float:
@@ -272,6 +283,11 @@ class Endpoint:
     def _pause(self, tried: int) -> float:
         """Exponential back-off with jitter: between half and all of 0.5, 1, 2, … at most 30 seconds."""
         return float(min(30.0, 0.5 * 2.0 ** (tried - 1)) * (0.5 + 0.5 * self._jitter()))
+
+
+@lru_cache
+def _joined(url: URL, path: str) -> URL:
+    return url / path
 
 
 def _is_overload(caught: Exception) -> bool:

@@ -1,12 +1,24 @@
-"""How much one endpoint is asked at a time and by the minute: limits that everybody who talks to it shares."""
+"""How much one endpoint is asked, at a time and by the minute (shared by everybody who talks to it), and how long."""
 
 from __future__ import annotations
 
 import asyncio
+import bisect
 import math
 import time
 from collections import deque
+from collections.abc import Awaitable
 from types import TracebackType
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_SLOW = 10.0
+"""Multiple of the fastest time from which a server counts as late; batching alone makes it several times slower."""
+_LARGEST_STEP = 0.2
+_LEAST_SHARE = 1 / 8
+_FASTEST = 5
+"""Of so many shortest times the longest is what others are compared with: a few may be exceptions."""
 
 WINDOW_S = 60.0
 """What "per minute" means: no stretch of this length holds more than the limit, wherever it begins."""
@@ -19,6 +31,10 @@ class Limiter:
     each success up to half of where it stood before, and from there by one with each full round of successes: slow
     start and congestion avoidance (RFC 5681), with the window measured instead of guessed. What was refused is tried
     again ten times as slowly, for each refusal costs somebody a wait.
+
+    A server that never refuses lets requests queue instead. So the limit also falls, by at most a fifth a round, while
+    replies take more than ten times as long as the fastest of about their size did (delay-based congestion control, as
+    in TCP Vegas); never below an eighth of `most`, for a server may have become slower for good.
     """
 
     def __init__(self, most: int) -> None:
@@ -31,6 +47,10 @@ class Limiter:
         self._full: float = math.inf
         """Calls in flight at the last refusal."""
         self._refused_at = -1.0
+        self._fastest: dict[int, list[float]] = {}
+        """The shortest times in seconds, in order, by size class (binary logarithm of the tokens)."""
+        self._slowness: list[float] = []
+        """Times of this round's replies as multiples of the fastest."""
 
     async def __aenter__(self) -> None:
         if self._waiting or self.in_flight >= int(self.limit):
@@ -50,10 +70,26 @@ class Limiter:
     ) -> None:
         self._leave()
 
-    def succeeded(self) -> None:
-        """Note a success."""
+    def succeeded(self, seconds: float = 0.0, tokens: int = 0) -> None:
+        """Note a success: how long it took, and how large it was."""
+        self._note_time(seconds, tokens.bit_length())
         by_round = 0.1 if abs(self.limit - self._full) <= 1 else 1.0
         self.limit = min(float(self.most), self.limit + (1.0 if self.limit < self._steady else by_round / self.limit))
+
+    def _note_time(self, seconds: float, size: int) -> None:
+        """Compare a reply's time with the fastest of its size; lower the limit after a round that was slow."""
+        fastest = self._fastest.setdefault(size, [])
+        if len(fastest) < _FASTEST or seconds < fastest[-1]:
+            bisect.insort(fastest, seconds)
+            del fastest[_FASTEST:]
+        self._slowness.append(seconds / (fastest[-1] or 1.0))
+        if len(self._slowness) < self.limit:
+            return
+        slowness = sum(self._slowness) / len(self._slowness)
+        if slowness > _SLOW:
+            lower = max(self.most * _LEAST_SHARE, self.limit * max(1 - _LARGEST_STEP, _SLOW / slowness))
+            self.limit = self._steady = min(self.limit, lower)
+        self._slowness.clear()
 
     def overloaded(self, sent_at: float) -> None:
         """Note a refusal of a request that was sent at `sent_at` and is still counted as in flight."""
@@ -162,3 +198,46 @@ class Limits:
         """Note how many tokens an admitted request has needed."""
         if self._tokens and taken:
             self._tokens.settle(taken, tokens)
+
+
+class Deadlines:
+    """Ends requests that take longer than `seconds`, by one timer for all of them: who began first is due first."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._due: dict[asyncio.Task[Any], float] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def within(self, request: Awaitable[T]) -> T:
+        """What `request` gives; raises `TimeoutError` where it takes too long."""
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        if task is None:
+            raise RuntimeError("a request is sent from within a task")
+        self._due[task] = due = loop.time() + self.seconds
+        if self._timer is None:
+            self._timer = loop.call_at(due, self._end_late)
+        try:
+            return await request
+        except asyncio.CancelledError:
+            if task not in self._due and not task.uncancel():  # by the timer, and by nobody else as well
+                raise TimeoutError from None
+            raise
+        finally:
+            self._due.pop(task, None)
+
+    def close(self) -> None:
+        """Stop the timer."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _end_late(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._timer = None
+        while self._due:
+            task, due = next(iter(self._due.items()))
+            if due > loop.time():
+                self._timer = loop.call_at(due, self._end_late)
+                return
+            del self._due[task]
+            task.cancel()

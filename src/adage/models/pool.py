@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -29,6 +29,8 @@ class PoolModel:
         self._all = tuple(members)
         self._first = members[0]
         self._usable = list(members)
+        self.tell: Callable[[str], None] = lambda _: None
+        """Told, once each, which members are left out and why."""
         self._given: Counter[str] = Counter()
         """Calls in the hands of each member, by its name."""
         shapes = [msgspec.structs.replace(member.request((), None), model="", family="") for member in members]
@@ -67,6 +69,7 @@ class PoolModel:
                 faults.append(error)
                 if error.fatal and member in self._usable and len(self._usable) > 1:
                     self._usable.remove(member)
+                    self.tell(f"{self.name}: {member.name} is left out from here on: {error.message}")
         raise next((fault for fault in faults if not fault.fatal), faults[-1])
 
     def body(self, request: ChatRequest) -> dict[str, Any]:

@@ -26,6 +26,9 @@ class Leader(Record, frozen=True, kw_only=True):
     """Its own and those of the merged rows, best first, without repeats."""
     merged: tuple[str, ...] = ()
     """Places of the merged rows."""
+    equivalent: str = ""
+    variety: str = ""
+    """Its own; where it has none, that of the first merged row that has. Likewise `equivalent`."""
     flags: tuple[str, ...] = ()
 
 
@@ -96,6 +99,8 @@ class Acquire(Stage[RawRow, RawRow, Acquired, Proverb]):
                 group=name_of[groups[i]],
                 explanations=explanations[leader],
                 merged=tuple(row.place for row in others),
+                equivalent=next((row.equivalent for row in (good[leader], *others) if row.equivalent), ""),
+                variety=next((row.variety for row in (good[leader], *others) if row.variety), ""),
                 flags=tuple(sorted({flag for j in members[leader] for flag in good[j].flags})),
             )
             merged_into.update({str(row.number): ids[i] for row in others})
@@ -144,6 +149,8 @@ class Acquire(Stage[RawRow, RawRow, Acquired, Proverb]):
             alternatives=tuple(alternatives),
             gloss=row.gloss,
             group=leader.group,
+            equivalent=leader.equivalent,
+            variety=leader.variety,
             source_id=row.source_id,
             place=row.place,
             merged=leader.merged,

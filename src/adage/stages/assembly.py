@@ -40,6 +40,8 @@ _DRAWS = 500
 """Option sets that the balanced assembly compares for one item."""
 _LIMIT = 10.0
 """Items beyond which an imbalance weighs no more, so that one that cannot be mended does not drown the others."""
+_THEME = 3
+"""Weight of sharing a theme with another option, which any reader sees, beside 1 for each other feature."""
 _BINS = 16
 """Cells of a binned quantity, each half a standard deviation wide."""
 
@@ -316,7 +318,7 @@ class _View:
         cells.append(central_ranks[0] * n + central_ranks[1])
         cluster = self.cluster[names][sets]
         mates = (cluster[:, :, None] == cluster[:, None, :]).sum(axis=2) - 1
-        cells += [mates, *(mates * n + central for central in central_ranks)]
+        cells += [mates] * _THEME + [mates * n + central for central in central_ranks]
         length = self.length[names][sets]
         longer = _ranks(length)
         # In quarters of an octave, since bins are half a unit wide.

@@ -269,6 +269,7 @@ class Distract(Stage[Scenario, Slim, DistractContext, Item]):
             scenario=row.text,
             proverb_id=row.proverb_id,
             group=row.group,
+            equivalent=row.equivalent,
             by=row.by,
             options=tuple(options),
             split=context.split_of[row.group],

@@ -14,7 +14,7 @@ from adage.models.base import ChatModel, ChatRequest, Message
 from adage.records import Proverb, Scenario, scenario_id, seal
 from adage.stage import Dropped, Estimate, Failed, Kept, Outcome, Stage
 from adage.stages.hand import HandScenario, Named, Unmatched, unmatched, unmatched_remark
-from adage.stages.prompt import prompt_hash, render
+from adage.stages.prompt import Form, prompt_hash
 from adage.text.leakage import content_words
 from adage.text.scripts import script_share
 from adage.text.unicode import show
@@ -23,6 +23,8 @@ SCHEMA = object_schema(scenarios={"type": "array", "items": {"type": "string"}})
 DOMAINS = ("family", "market", "school", "farm", "office", "neighbours", "sport", "travel", "health", "craft")
 _MIN_SCRIPT_SHARE = 0.5
 """Share of letters in the language's scripts below which a reply is taken to be in another language."""
+_SAMPLE = 400
+"""Characters by which that is judged, evenly from all stories; the filter judges every story whole."""
 
 
 class ScenarioAnswer(msgspec.Struct):
@@ -57,6 +59,11 @@ class Generate(Stage[Proverb, Named, Unmatched, Scenario]):
     ) -> None:
         self._n, self._per_call, self._model, self._hand = n, per_call, model, hand
         self._unit, self._word, self._language = unit, word, language
+        known = tuple(language.domains) or DOMAINS
+        domains = [known[i % len(known)] for i in range(n)]
+        self._batches = [domains[i : i + per_call] for i in range(0, n, per_call)]
+        """Domains of each call: `n` in all, round and round the list, `per_call` at a time."""
+        self._forms = [self._form(batch) for batch in self._batches]
 
     def settings(self) -> object:
         """Numbers, model, prompt, language pack's share in it, and the hand file's content."""
@@ -77,13 +84,7 @@ class Generate(Stage[Proverb, Named, Unmatched, Scenario]):
         by_hand = min(len(self._hand), n_rows)
         asked = n_rows - by_hand if self._model else 0
         rows = asked * self._n + sum(len(scenarios) for scenarios in self._hand.values())
-        return Estimate(calls=asked * len(self._batches()), rows=rows)
-
-    def _batches(self) -> list[list[str]]:
-        """Domains of each call: `n` in all, round and round the list, `per_call` at a time."""
-        known = tuple(self._language.domains) or DOMAINS
-        domains = [known[i % len(known)] for i in range(self._n)]
-        return [domains[i : i + self._per_call] for i in range(0, self._n, self._per_call)]
+        return Estimate(calls=asked * len(self._batches), rows=rows)
 
     async def prepare(self, rows: Iterable[Named], previous: Unmatched | None) -> Unmatched:  # noqa: ARG002
         """Look for lines of the scenarios file that speak of no proverb here."""
@@ -96,13 +97,15 @@ class Generate(Stage[Proverb, Named, Unmatched, Scenario]):
 
     def prompts(self, row: Proverb) -> list[Sequence[Message]]:
         """The messages of each call for a proverb."""
-        return [self._prompt(row, domains) for domains in self._batches()]
+        banned = ", ".join(content_words(row.text, self._language))
+        return [form.fill(text=row.text, explanation=row.explanation, banned=banned) for form in self._forms]
 
-    def _prompt(self, row: Proverb, domains: Sequence[str]) -> Sequence[Message]:
+    def _form(self, domains: Sequence[str]) -> Form:
+        """The prompt of one call for any proverb."""
         bounds = self._language.length
         word = self._word or self._unit
         native = self._language.prompts.get("generate", "")
-        return render(
+        return Form(
             "generate",
             native=native.format(n=len(domains), min=bounds.min, max=bounds.max, unit=word),
             language=self._language.name,
@@ -112,9 +115,6 @@ class Generate(Stage[Proverb, Named, Unmatched, Scenario]):
             min=bounds.min,
             max=bounds.max,
             length_unit=bounds.unit,
-            text=row.text,
-            explanation=row.explanation,
-            banned=content_words(row.text, self._language),
             domains=[self._language.domains.get(domain, domain) for domain in domains],
         )
 
@@ -131,17 +131,14 @@ class Generate(Stage[Proverb, Named, Unmatched, Scenario]):
             return Kept(rows=self._scenarios(row, written))
         if self._model is None:
             return Dropped(reason="no_scenario", evidence="the hand file has none and the recipe names no generator")
-        model, batches = self._model, self._batches()
-        answers = await asyncio.gather(
-            *(self._ask(model, prompt, attempt) for prompt in self.prompts(row)), return_exceptions=True
-        )
+        answers = await self._answers(self._model, self.prompts(row), attempt)
         faults = [answer for answer in answers if isinstance(answer, BaseException)]
         for fault in faults:
             if not isinstance(fault, ModelError) or fault.fatal or len(faults) == len(answers):
                 raise fault
         written = [
-            (text, domain, model.name)
-            for domains, answer in zip(batches, answers, strict=True)
+            (text, domain, self._model.name)
+            for domains, answer in zip(self._batches, answers, strict=True)
             if not isinstance(answer, BaseException)
             for domain, text in zip(domains, answer, strict=False)
         ]
@@ -150,6 +147,15 @@ class Generate(Stage[Proverb, Named, Unmatched, Scenario]):
             return Failed(error="the generator gave no scenario", evidence=str(answers))
         return Kept(rows=scenarios, short=max(0, self._n - len(scenarios)))
 
+    async def _answers(
+        self, model: ChatModel, prompts: Sequence[Sequence[Message]], attempt: int
+    ) -> list[list[str] | BaseException]:
+        """What became of each call of a row; they are made at the same time."""
+        if len(prompts) == 1:  # without a task of its own
+            return [await self._ask(model, prompts[0], attempt)]
+        calls = (self._ask(model, prompt, attempt) for prompt in prompts)
+        return await asyncio.gather(*calls, return_exceptions=True)
+
     async def _ask(self, model: ChatModel, prompt: Sequence[Message], attempt: int) -> list[str]:
         answer, _ = await ask(model, prompt, SCHEMA, ScenarioAnswer, attempt=attempt, object_to=self._objection)
         return [show(text, joiners=self._language.joiners) for text in answer.scenarios]
@@ -157,7 +163,9 @@ class Generate(Stage[Proverb, Named, Unmatched, Scenario]):
     def _objection(self, answer: ScenarioAnswer) -> str:
         if not any(text.strip() for text in answer.scenarios):
             return "there is no scenario in it"
-        if script_share(" ".join(answer.scenarios), self._language.scripts) < _MIN_SCRIPT_SHARE:
+        each = _SAMPLE // len(answer.scenarios)
+        sample = " ".join(text[:each] for text in answer.scenarios)
+        if script_share(sample, self._language.scripts) < _MIN_SCRIPT_SHARE:
             return f"the scenarios must be written in {self._language.name}"
         return ""
 
@@ -175,6 +183,7 @@ class Generate(Stage[Proverb, Named, Unmatched, Scenario]):
                         proverb=row.text,
                         explanation=row.explanation,
                         group=row.group,
+                        equivalent=row.equivalent,
                         cluster=row.theme.cluster,
                         text=text,
                         domain=domain,

@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
@@ -21,6 +22,8 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 _encoder = msgspec.json.Encoder()
 _HASH_BLOCK = 1 << 20
+_BLOCK = 1 << 17
+"""Bytes of lines that are hashed and written at once."""
 
 
 @contextmanager
@@ -115,29 +118,50 @@ def _sync_folder(folder: Path) -> None:
 
 
 class Lines:
-    """A JSON Lines file being written: one record a line, UTF-8, hashed as it grows."""
+    """A JSON Lines file being written: one record a line, UTF-8, hashed as it grows.
+
+    Lines are collected; a full block is hashed and written by a thread, so that whoever writes need not wait for the
+    disk. What goes wrong there is raised by the next block or by `close`.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._hash = blake2b(digest_size=16)
+        self._pending = bytearray()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=path.name)  # started with the first full block
+        self._block: Future[None] | None = None
         self.count = 0
         with disk_errors(path):
             self._handle = path.open("wb")
 
-    def write(self, record: Record) -> None:
-        """Append one record."""
-        line = _encoder.encode(record) + b"\n"
-        with disk_errors(self._path):
-            self._handle.write(line)
-        self._hash.update(line)
-        self.count += 1
+    def write(self, *records: Record) -> None:
+        """Append records."""
+        self._pending += _encoder.encode_lines(records)
+        self.count += len(records)
+        if len(self._pending) >= _BLOCK:
+            self._settle()
+            block, self._pending = self._pending, bytearray()
+            self._block = self._thread.submit(self._write, block)
 
     def close(self) -> str:
         """Push the file to the disk; returns the BLAKE2b-128 of its bytes in hex."""
         if not self._handle.closed:
-            with disk_errors(self._path), self._handle:
-                flush(self._handle)
+            with disk_errors(self._path), self._handle, self._thread:
+                self._settle()
+                if self.count:
+                    self._write(self._pending)
+                    flush(self._handle)
         return self._hash.hexdigest()
+
+    def _settle(self) -> None:
+        """Wait for the block that the thread has in hand."""
+        if self._block is not None:
+            self._block.result()
+
+    def _write(self, block: bytearray) -> None:
+        with disk_errors(self._path):
+            self._handle.write(block)
+        self._hash.update(block)
 
 
 def read_lines(path: Path, kind: type[R]) -> Iterator[R]:

@@ -31,7 +31,6 @@ _GROUP = 1000
 _GATHER_S = 0.005
 """How long a commit waits for company: a hundredth of the fastest model's answer, and a tenth of the commits."""
 
-_request_encoder = msgspec.json.Encoder(order="sorted")
 _reply_decoder = msgspec.json.Decoder(ChatReply)
 
 
@@ -101,6 +100,13 @@ class Journal:
             row = self._reader.execute("SELECT reply FROM calls WHERE key = ?", (key,)).fetchone()
             return None if row is None else _reply_decoder.decode(row[0])
 
+    def get_many(self, keys: Iterable[str]) -> dict[str, ChatReply]:
+        """The replies stored under those of `keys` that are known."""
+        query = "SELECT key, reply FROM calls WHERE key IN (SELECT value FROM json_each(?))"
+        wanted = msgspec.json.encode(list(keys)).decode()
+        with _journal_errors(self.path), self._lock:
+            return {key: _reply_decoder.decode(reply) for key, reply in self._reader.execute(query, (wanted,))}
+
     def known(self, keys: Iterable[str]) -> set[str]:
         """Those of `keys` under which a reply is stored."""
         wanted = msgspec.json.encode(list(keys)).decode()
@@ -116,7 +122,7 @@ class Journal:
             raise JournalError(f"the journal {str(self.path)!r} is closed")
         loop = asyncio.get_running_loop()
         done: asyncio.Future[ChatReply] = loop.create_future()
-        self._queue.put(_Put(key, _request_encoder.encode(request).decode(), reply, loop, done))
+        self._queue.put(_Put(key, request.canonical.decode(), reply, loop, done))
         return await done
 
     def stats(self) -> JournalStats:
@@ -229,23 +235,27 @@ class Journal:
                 loop.call_soon_threadsafe(_settle, mine)
 
     def _insert(self, group: list[_Put]) -> list[ChatReply]:
-        """Insert a group in one transaction; what the journal then holds for each of its keys."""
-        held = []
+        """Insert a group in one transaction; what the journal then holds for each of its keys.
+
+        One statement for all rows: each statement gives the interpreter to the event loop and must wait to get it back.
+        """
+        rows = [part for put in group for part in (put.key, put.request, msgspec.json.encode(put.reply).decode())]
+        insert = f"INSERT OR IGNORE INTO calls VALUES {', '.join(['(?, ?, ?)'] * len(group))}"  # noqa: S608 - no values
         self._writer.execute("BEGIN IMMEDIATE")
         try:
-            for put in group:
-                row = (put.key, put.request, msgspec.json.encode(put.reply).decode())
-                if self._writer.execute("INSERT OR IGNORE INTO calls VALUES (?, ?, ?)", row).rowcount:
-                    held.append(put.reply)
-                else:
-                    (stored,) = self._writer.execute("SELECT reply FROM calls WHERE key = ?", (put.key,)).fetchone()
-                    held.append(_reply_decoder.decode(stored))
+            all_new = self._writer.execute(insert, rows).rowcount == len(group)
+            held = [put.reply if all_new else self._held(put.key) for put in group]
             self._writer.execute("COMMIT")
         except BaseException:
             if self._writer.in_transaction:
                 self._writer.execute("ROLLBACK")
             raise
         return held
+
+    def _held(self, key: str) -> ChatReply:
+        """The reply stored under a key, as the writing connection sees it."""
+        (stored,) = self._writer.execute("SELECT reply FROM calls WHERE key = ?", (key,)).fetchone()
+        return _reply_decoder.decode(stored)
 
 
 def _settle(outcomes: list[tuple[asyncio.Future[ChatReply], ChatReply | StoreError]]) -> None:

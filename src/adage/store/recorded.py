@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from adage.errors import CallOwed, NotStored
+from adage.errors import AdageError, CallOwed, NotStored, StoreError
 from adage.models.base import ChatModel, ChatReply, ChatRequest, Embedder, Message
 from adage.recipe import Price
 from adage.store.journal import Journal
@@ -48,6 +49,18 @@ class Usage(msgspec.Struct, kw_only=True):
         self.usd = None if price is None or self.usd is None else self.usd + cost_usd(price, reply)
 
 
+class _Asked:
+    """A request that is being answered."""
+
+    __slots__ = ("call", "request", "waiting")
+
+    def __init__(self, request: ChatRequest) -> None:
+        self.request = request
+        self.waiting: list[asyncio.Future[ChatReply]] = []
+        self.call: asyncio.Task[ChatReply] | None = None
+        """The call to the model, once it is known that there must be one."""
+
+
 class RecordedChat:
     """A chat model behind the journal: looks there first, and stores a reply before giving it out.
 
@@ -76,7 +89,10 @@ class RecordedChat:
         self._meter = meter or Meter()
         self._price = price
         self._owed = owed
-        self._running: dict[str, asyncio.Task[ChatReply]] = {}
+        self._asked: dict[str, _Asked] = {}
+        """What is being answered, by key."""
+        self._new: list[str] = []
+        """Keys of what was asked for in this round of the event loop."""
 
     def request(
         self, messages: Sequence[Message], schema: dict[str, Any] | None, *, sample: int = 0, attempt: int = 0
@@ -95,40 +111,87 @@ class RecordedChat:
             StoreError: the reply could not be stored.
         """
         key = request.key()
-        if (stored := self._journal.get(key)) is not None:
-            self.usage.stored += 1
-            return stored
+        loop = asyncio.get_running_loop()
+        if key not in self._asked:
+            if not self._new:
+                loop.call_soon(self._begin)
+            self._new.append(key)
+            self._asked[key] = _Asked(request)
+        answer: asyncio.Future[ChatReply] = loop.create_future()
+        self._asked[key].waiting.append(answer)  # its own future: who is cancelled takes that with him, not the call
+        return await answer
+
+    async def finish(self) -> None:
+        """Wait for the calls in flight: they are paid for, and their replies are stored."""
+        await asyncio.gather(*self._calls(), return_exceptions=True)
+
+    async def close(self) -> None:
+        """End the calls in flight and free the model."""
+        for key in self._new:
+            self._settle(key)
+        self._new.clear()
+        for call in self._calls():
+            call.cancel()
+        await self.finish()
+        await self._model.close()
+
+    def _calls(self) -> list[asyncio.Task[ChatReply]]:
+        return [asked.call for asked in self._asked.values() if asked.call is not None]
+
+    def _begin(self) -> None:
+        """Look up what was asked for in this round of the event loop, all at once, and begin the calls it takes."""
+        new, self._new = self._new, []
+        try:
+            stored = self._journal.get_many(new) if new else {}
+        except StoreError as error:
+            for key in new:
+                self._settle(key, fault=error)
+            return
+        for key in new:
+            asked = self._asked[key]
+            if key in stored:
+                self.usage.stored += len(asked.waiting)
+                self._settle(key, stored[key])
+            elif (fault := self._not_called(key, asked.request)) is not None:
+                self._settle(key, fault=fault)
+            elif all(answer.done() for answer in asked.waiting):  # all have been cancelled: nobody wants it any more
+                self._settle(key)
+            else:
+                asked.call = asyncio.create_task(self._call(key, asked.request))
+                asked.call.add_done_callback(partial(self._ended, key))
+
+    def _not_called(self, key: str, request: ChatRequest) -> AdageError | None:
+        """Why the model is not to be asked at all."""
         if self._replay:
-            raise NotStored(
+            return NotStored(
                 f"the journal {str(self._journal.path)!r} holds no reply of {self.name!r} ({request.model}) "
                 f"to the {self._role} {key}: {request.messages[-1].content[:120]!r}",
                 hint="build once without --replay, or check that recipe, corpus and version are those of the journal",
             )
         if self._owed is not None:
             self._owed[key] = request
-            raise CallOwed(f"the {self._role} {key} to {self.name!r} is left to a batch")
-        call = self._running.get(key)
-        if call is None:
-            call = self._running[key] = asyncio.create_task(self._call(key, request))
-            call.add_done_callback(lambda ended: self._forget(key, ended))
-        return await asyncio.shield(call)
+            return CallOwed(f"the {self._role} {key} to {self.name!r} is left to a batch")
+        return None
 
-    async def finish(self) -> None:
-        """Wait for the calls in flight: they are paid for, and their replies are stored."""
-        await asyncio.gather(*self._running.values(), return_exceptions=True)
+    def _ended(self, key: str, call: asyncio.Task[ChatReply]) -> None:
+        if call.cancelled():
+            self._settle(key)
+        elif (fault := call.exception()) is not None:
+            self._settle(key, fault=fault)
+        else:
+            self._settle(key, call.result())
 
-    async def close(self) -> None:
-        """End the calls in flight and free the model."""
-        calls = list(self._running.values())
-        for call in calls:
-            call.cancel()
-        await asyncio.gather(*calls, return_exceptions=True)
-        await self._model.close()
-
-    def _forget(self, key: str, ended: asyncio.Task[ChatReply]) -> None:
-        del self._running[key]
-        if not ended.cancelled():
-            ended.exception()  # seen, also where nobody waits for the call any more
+    def _settle(self, key: str, reply: ChatReply | None = None, fault: BaseException | None = None) -> None:
+        """Tell those who still wait what became of a request: a reply, an error, or nothing where it was cancelled."""
+        for answer in self._asked.pop(key).waiting:
+            if answer.done():
+                continue
+            if reply is not None:
+                answer.set_result(reply)
+            elif fault is not None:
+                answer.set_exception(fault)
+            else:
+                answer.cancel()
 
     async def _call(self, key: str, request: ChatRequest) -> ChatReply:
         self._meter.begin()

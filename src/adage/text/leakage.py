@@ -7,29 +7,46 @@ soft one flags it. Texts are compared as sets of traces, and the traces of a wor
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import regex
-import snowballstemmer
 
 from adage.language import Language
 from adage.text.scripts import letters
 from adage.text.segment import Token, lemmas, words
+from adage.text.stem import (
+    RADICALS,
+    irregular_stems,
+    roots,
+    skeleton,
+    snowball,
+    strip_affixes,
+    suffix_paths,
+    telling,
+    without_vowel,
+)
 from adage.text.unicode import key, normal
 
 _CONTAINED = 0.75
 """Share of the shorter word's n-grams that makes two long words look related."""
-_RADICALS = 3
-"""Consonants that a shared skeleton or root needs: shorter ones are shared by chance."""
 _MORAE = 3
 """Characters that a shared reading needs."""
-_SOUGHT = {"reading in kana": "reading in kanji", "reading in kanji": "reading in kana"}
+_SOUGHT = {
+    "reading in kana": "reading in kanji",
+    "reading in kanji": "reading in kana",
+    "stem alone": "stem within",
+    "stem within": "stem alone",
+    "stem elided": "stem stripped",
+    "stem stripped": "stem elided",
+}
 """Traces that match another kind than their own: a reading is evidence where one text spells the word out in kana;
-two words in different kanji that sound alike (機会, 機械) are different words."""
+two words in different kanji that sound alike (機会, 機械) are different words. And what is left of a word without its
+prefixes is evidence where the other word has none; a vowel may be lost before a suffix (ውሻ, ውሾች)."""
 _HAN = regex.compile(r"\p{Han}")
+_INFLECTED = regex.compile(r"\p{Han}(?=\p{Hiragana})")
 
 
 class Leakage(NamedTuple):
@@ -69,7 +86,16 @@ def content_words(text: str, language: Language) -> list[str]:
     Raises:
         MissingExtra: The pack needs an optional package.
     """
-    return [word.surface for word in _content(text, language)]
+    return list(_content_words(text, language))
+
+
+@lru_cache(maxsize=1 << 13)
+def _content_words(text: str, language: Language) -> tuple[str, ...]:
+    """`content_words`, without looking for traces where the form is enough."""
+    if language.segment.words != "unicode":
+        return tuple(word.surface for word in _content(text, language))
+    forms = ((word, *_form(word, language)) for word in map(sys.intern, words(text, language)))
+    return tuple({form: word for word, form, content in forms if content}.values())
 
 
 def leak(scenario: str, proverb: str, language: Language) -> Leakage:
@@ -89,7 +115,7 @@ def leak(scenario: str, proverb: str, language: Language) -> Leakage:
         hit = _shared_runs(key(scenario, language), wanted, language.leak.ngram)
     else:
         found = [word for word in _analyse(scenario, language) if word.content]
-        hit = _shared_hard(wanted, found) or _shared_soft(wanted, found)
+        hit = _shared_hard(wanted, found) or _shared_soft(wanted, found, language)
     return hit._replace(verdict="flag") if hit.verdict == "drop" and not language.words.function else hit
 
 
@@ -118,8 +144,9 @@ def _shared_hard(wanted: Iterable[_Word], found: list[_Word]) -> Leakage | None:
     return None
 
 
-def _shared_soft(wanted: Iterable[_Word], found: list[_Word]) -> Leakage:
+def _shared_soft(wanted: Iterable[_Word], found: list[_Word], language: Language) -> Leakage:
     """The strongest soft hit, or how close the n-grams of any two words came."""
+    size = language.leak.ngram
     seen = {trace: word for word in reversed(found) for trace in word.soft}
     best = Leakage("none", 0.0, "")
     for word in wanted:
@@ -132,7 +159,8 @@ def _shared_soft(wanted: Iterable[_Word], found: list[_Word]) -> Leakage:
             if not word.grams.isdisjoint(other.grams):
                 common = len(word.grams & other.grams)
                 share = common / len(word.grams)
-                if common >= _CONTAINED * min(len(word.grams), len(other.grams)):
+                alike = not language.leak.anchored or word.form[:size] == other.form[:size]
+                if alike and common >= _CONTAINED * min(len(word.grams), len(other.grams)):
                     best = _stronger(best, Leakage("flag", share, _evidence(word, other.surface, "n-grams")))
                 else:
                     best = _stronger(best, Leakage("none", share, ""))
@@ -185,28 +213,46 @@ def _pieces(text: str, language: Language) -> Iterator[_Word]:
                 yield _Word(piece, piece, True, (), (), frozenset())
 
 
+@lru_cache(maxsize=1 << 12)
+def _form(surface: str, language: Language) -> tuple[str, bool]:
+    """Key of a word, and whether it is a content word."""
+    form = key(surface, language)
+    spelled = letters(form)
+    if len(spelled) <= 1:
+        return form, False
+    function = _function_words(language)
+    if not function:
+        return form, len(spelled) > 3
+    *_, stem = strip_affixes(form, language)
+    return form, form not in function and stem not in function
+
+
 @lru_cache(maxsize=1 << 18)
 def _from_surface(surface: str, language: Language) -> _Word:
     """A word recognised by its form, stems, root, skeletons and n-grams, as far as the pack has them."""
-    form = key(surface, language)
+    form, content = _form(surface, language)
     bare = normal(surface, language)
-    stripped = list(_strip_affixes(form, language))
-    snowball, isri = _snowball(language.leak.stemmer), _root(language.leak.root)
-    stems = [stripped[-1], *(snowball(spelling) for spelling in (form, bare))]
-    soft = [Trace("root", root) for root in (isri(bare),) if len(root) >= _RADICALS]
-    for stem in stripped:
-        skeleton = _skeleton(stem, language)
-        if len(skeleton) >= _RADICALS:
-            soft.append(Trace("skeleton", skeleton))
-    function = _function_words(language)
-    spelled = letters(form)
-    is_function = form in function or stripped[-1] in function if function else len(spelled) <= 3
+    paths = suffix_paths(form, language)
+    ends = list(dict.fromkeys(path[-1] for path in paths))
+    stemmed = [snowball(language.leak.stemmer)(spelling) for spelling in (form, bare)]
+    irregular = irregular_stems(language)
+    stems = [*(ends if language.leak.syllabary is None else telling(paths)), *stemmed]
+    stems += [irregular[stem] for stem in (form, *stemmed, *ends) if stem in irregular]
     hard = [Trace("form", form), *(Trace("stem", stem) for stem in stems if len(stem) > 1)]
+    soft = [Trace("root", root) for root in roots(dict.fromkeys((bare, *stemmed, *ends)), language)]
+    if language.leak.syllabary is not None:
+        soft += [Trace("stem alone", stem) for stem in paths[0]]
+        soft += [Trace("stem within", stem) for path in paths[1:] for stem in path]
+        elided = without_vowel(ends[0], language)
+        soft += [Trace("stem elided", elided)] if elided != ends[0] else []
+        soft += [] if form.startswith(ends[0]) else [Trace("stem stripped", ends[0])]  # of a suffix with a vowel
+        consonants = (skeleton(stem, language) for path in paths for stem in path)
+        soft += [Trace("skeleton", shared) for shared in consonants if len(shared) >= RADICALS]
     grams = _ngrams(form, language.leak.ngram)
     return _Word(
         surface,
         form,
-        len(spelled) > 1 and not is_function,
+        content,
         tuple(dict.fromkeys(hard)),
         tuple(dict.fromkeys(soft)),
         frozenset(grams if len(grams) > 1 else ()),
@@ -221,8 +267,18 @@ def _from_token(token: Token, language: Language) -> _Word:
     script = "kanji" if _HAN.search(token.surface) else "kana"
     # A word that the dictionary lacks has no reading; one in kana is its own.
     reading = token.reading or (token.surface if script == "kana" else "")
-    soft = (Trace(f"reading in {script}", reading),) if len(reading) >= _MORAE else ()
-    return _Word(token.surface, form, content and bool(form), (Trace("lemma", form),), soft, frozenset())
+    soft = [Trace(f"reading in {script}", reading)] if len(reading) >= _MORAE else []
+    # Related verbs share the character that their endings follow (積む, 積もる); one of one character may head others.
+    heads = _INFLECTED.findall(token.lemma) or _HAN.findall(token.lemma if len(token.lemma) == 1 else "")
+    heads = heads if script == "kanji" else []
+    soft += [Trace("character", head) for head in heads if head not in _function_heads(language)]
+    return _Word(token.surface, form, content and bool(form), (Trace("lemma", form),), tuple(soft), frozenset())
+
+
+@lru_cache
+def _function_heads(language: Language) -> frozenset[str]:
+    """The characters that function words are written with."""
+    return frozenset(char for word in language.words.function for char in _HAN.findall(word))
 
 
 @lru_cache
@@ -230,57 +286,8 @@ def _function_words(language: Language) -> frozenset[str]:
     return frozenset(key(word, language) for word in language.words.function) - {""}
 
 
-def _strip_affixes(form: str, language: Language) -> Iterator[str]:
-    """The form, then what is left after each affix: prefixes first, the longest that leaves `min_stem` characters."""
-    yield form
-    prefixes, suffixes = _affixes(language)
-    for affixes, cut in ((prefixes, str.removeprefix), (suffixes, str.removesuffix)):
-        while True:
-            rests = (cut(form, affix) for affix in affixes)
-            shorter = next((rest for rest in rests if language.leak.min_stem <= len(rest) < len(form)), form)
-            if shorter == form:
-                break
-            form = shorter
-            yield form
-
-
-@lru_cache
-def _affixes(language: Language) -> tuple[list[str], list[str]]:
-    """Prefixes and suffixes as keys, longest first."""
-    both = (language.leak.prefixes, language.leak.suffixes)
-    prefixes, suffixes = ([key(affix, language) for affix in sorted(part, key=len, reverse=True)] for part in both)
-    return prefixes, suffixes
-
-
-def _skeleton(form: str, language: Language) -> str:
-    """The consonants of a word in a syllabary, each as the character that has the first vowel."""
-    if language.leak.syllabary is None:
-        return ""
-    first, last, row = language.leak.syllabary
-    bases = [chr(ord(char) - (ord(char) - first) % row) for char in form if first <= ord(char) <= last]
-    return "".join(base for base in bases if base not in language.leak.skeleton_skip)
-
-
 def _ngrams(form: str, size: int) -> list[str]:
     return [form[start : start + size] for start in range(len(form) - size + 1)]
-
-
-@lru_cache
-def _snowball(algorithm: str) -> Callable[[str], str]:
-    """The stemming function of a Snowball algorithm; without one, a function that finds nothing."""
-    if not algorithm:
-        return lambda _: ""
-    stem: Callable[[str], str] = snowballstemmer.stemmer(algorithm).stemWord
-    return stem
-
-
-@lru_cache
-def _root(extractor: str) -> Callable[[str], str]:
-    """The root extractor of that name; importing `nltk` takes a second, so only where it is needed."""
-    if not extractor:
-        return lambda _: ""
-    stem: Callable[[str], str] = importlib.import_module("nltk.stem.isri").ISRIStemmer().stem
-    return stem
 
 
 def _words_as_keys(text: str, language: Language) -> str:

@@ -59,7 +59,7 @@ JOINED = frozenset(["Arab", "Beng", "Deva", "Gujr", "Guru", "Knda", "Mlym", "Ory
 """Scripts in which ZWNJ and ZWJ change what is written (in Arabic script: outside Arabic itself)."""
 
 # A whole phrase in one code point (U+FDF2 Allah, U+FDFA the blessing) is a letter to Unicode and a symbol to readers.
-_LETTERS = regex.compile(r"[\p{L}--\uFDF0-\uFDFF]+", regex.VERSION1)
+_NO_LETTERS = regex.compile(r"[\P{L}\uFDF0-\uFDFF]+", regex.VERSION1)
 _NEUTRAL = r"[\p{scx=Zyyy}\p{scx=Zinh}]"
 
 
@@ -69,7 +69,7 @@ def letters(text: str) -> str:
     >>> letters("صلّى ﷺ 3 a-b")
     'صلىab'
     """
-    return "".join(_LETTERS.findall(text))
+    return _NO_LETTERS.sub("", text)
 
 
 def script_class(scripts: Iterable[str]) -> str:
@@ -100,6 +100,8 @@ def script_share(text: str, scripts: Iterable[str]) -> float:
     0.5
     """
     own, neutral = _classes(tuple(scripts))
+    if text.isascii():  # whose letters are all Latin
+        return float(text.lower() != text.upper() and own.match("a", concurrent=False) is not None)
     found = letters(text)
     counted = len(found) - sum(map(len, neutral.findall(found)))
     return sum(map(len, own.findall(found))) / counted if counted else 0.0

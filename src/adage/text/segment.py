@@ -50,7 +50,8 @@ def words(text: str, language: Language) -> list[str]:
         return [token.surface for token in lemmas(text, language) if _HAS_LETTER.search(token.surface)]
     if language.segment.words == "runs":
         return [run for run in _RUN.findall(text) if _HAS_LETTER.search(run)]
-    return [part for part in _BOUNDARY.split(text) if _HAS_LETTER.search(part)]
+    parts = _BOUNDARY.split(text, concurrent=False)  # short enough not to give way to other threads
+    return [part for part in parts if part.isalnum() or (part != " " and _HAS_LETTER.search(part, concurrent=False))]
 
 
 def lemmas(text: str, language: Language) -> list[Token]:
@@ -81,7 +82,7 @@ def sentences(text: str, language: Language) -> list[str]:
     >>> sentences('"Really?" he asked. It cost 3.14.', load("en"))
     ['"Really?" he asked.', 'It cost 3.14.']
     """
-    parts = _sentence_end(language.segment.sentence_ends).split(text)
+    parts = _sentence_end(language.segment.sentence_ends, language.segment.commas).split(text)
     return [part.strip() for part in parts if _HAS_LETTER.search(part)]
 
 
@@ -93,16 +94,20 @@ def length(text: str, language: Language) -> int:
 
 
 @lru_cache
-def _sentence_end(extra: tuple[str, ...]) -> regex.Pattern[str]:
+def _sentence_end(extra: tuple[str, ...], commas: str) -> regex.Pattern[str]:
     """The empty place after a sentence, or the line break between two."""
     more = "".join(f"|{regex.escape(end)}" for end in sorted(extra, key=len, reverse=True))
-    end = rf"(?:\p{{Sentence_Terminal}}{more})"
+    terminal = rf"[\p{{Sentence_Terminal}}--[{regex.escape(commas)}]]" if commas else r"\p{Sentence_Terminal}"
+    end = rf"(?:{terminal}{more})"
     closers = r"[\p{Pe}\p{Pf}\p{Pi}\"']"
     after_stop = rf"(?<=[.．]{closers}*)(?=\s)"
     after_other = rf"(?<={end}(?<!\.))(?!{end}|{closers})"
+    after_wide = r"(?<=[。！？])(?=\p{Pi})"  # where quotation marks that open are never closing ones
     after_quote = rf"(?<={end}{closers}+)(?=\s)"
-    not_inside = r"(?!\s*\p{Ll})"
-    return regex.compile(rf"\s*\n\s*|(?:{after_stop}|{after_other}|{after_quote}){not_inside}", regex.VERSION1)
+    not_inside = r"(?!\s*\p{Changes_When_Titlecased})"  # a small letter, where sentences begin with capitals at all
+    return regex.compile(
+        rf"\s*\n\s*|(?:{after_stop}|{after_other}|{after_wide}|{after_quote}){not_inside}", regex.VERSION1
+    )
 
 
 @lru_cache(maxsize=1)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 import regex
@@ -33,6 +34,9 @@ _APOSTROPHE = regex.compile(r"(?<=[\p{L}\p{M}])['’‘ʼʻ`´׳՚＇](?=\p{L})"
 _MARK_AFTER_SPACE = regex.compile(r" +(?=\p{M})")
 _NOT_COMPARED = regex.compile(r"[^\p{L}\p{M}\p{N}]+")
 _DIGIT = re.compile(r"\d")
+# Numerals with values of their own, such as the Ethiopic ones; the Chinese zero is a digit among letters.
+_NUMERAL = regex.compile(r"[[\p{No}\p{Nl}]--\p{Han}]+", regex.VERSION1)
+_MULTIPLIES = 100
 _FORMULA = regex.compile(r"\s*[=+\-@＝＋－＠|%]|[\t\r\n]")
 _CONTROLS = regex.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -61,18 +65,23 @@ def show(text: str, *, joiners: bool) -> str:
     return unicodedata.normalize("NFC", _SPACE.sub(" ", text).strip(" \u200c"))
 
 
-@lru_cache(maxsize=1 << 18)
 def key(text: str, language: Language) -> str:
     """Text for finding duplicates: two spellings of one proverb have the same key. Idempotent.
 
-    In this order: NFKC; the pack's `key.case`, case folding, digits of any script as 0-9; `key.strip`; `key.letters`;
-    `key.fold`; apostrophes inside words out; punctuation, symbols and controls → space; runs of spaces → one, or none
-    where `spaces_matter` is false. It is repeated until nothing changes, as removing one sign can join two others.
-    The last results are remembered: merging, grouping and judging ask for the same keys.
+    In this order: NFKC; the pack's `key.case`, case folding, digits and numerals of any script as 0-9; `key.strip`;
+    joiners and all else that is not seen out; `key.order`, `key.letters`, `key.fold`; apostrophes inside words out;
+    punctuation and symbols → space; runs of spaces → one, or none where `spaces_matter` is false. It is repeated until
+    nothing changes, as removing one sign can join two others.
+    The last results are remembered, as merging, grouping and judging ask for the same keys: many short ones, a few
+    long ones, so that they take bounded memory.
 
     Raises:
         LanguageError: The pack's folds never settle (`a` → `aa`).
     """
+    return _short_key(text, language) if len(text) <= _SHORT else _long_key(text, language)
+
+
+def _key(text: str, language: Language) -> str:
     for _ in range(8):
         folded = _key_once(text, language)
         if folded == text:
@@ -82,6 +91,12 @@ def key(text: str, language: Language) -> str:
         f"the folds of {language.code!r} never settle: a key still changes after eight passes ({text[:40]!r}…)",
         hint="look in key.letters and key.fold for a replacement that contains what it replaces",
     )
+
+
+_SHORT = 300
+"""Characters up to which a text is short."""
+_short_key = lru_cache(maxsize=1 << 18)(_key)
+_long_key = lru_cache(maxsize=1 << 12)(_key)
 
 
 def normal(text: str, language: Language) -> str:
@@ -95,7 +110,7 @@ def normal(text: str, language: Language) -> str:
         text = text.replace(old, new)
     text = unicodedata.normalize("NFKC", text.casefold())
     if not text.isascii():
-        text = _DIGIT.sub(_ascii_digit, text)
+        text = _NUMERAL.sub(_ascii_number, _DIGIT.sub(_ascii_digit, text))
     return _strip(language).sub("", text)
 
 
@@ -124,6 +139,11 @@ def neutralise(text: str) -> str:
 
 def _key_once(text: str, language: Language) -> str:
     text = normal(text, language)
+    if not text.isprintable():
+        text = _JOINERS.sub("", _STRAY.sub("", _SPACE.sub(" ", text)))
+    if language.key.order:
+        runs, part = _order(language)
+        text = runs.sub(lambda run: _arranged(part.finditer(run[0])), text)
     if language.key.letters:
         text = text.translate(_letters(language))
     for old, new in language.key.fold.items():
@@ -138,16 +158,52 @@ def _strip(language: Language) -> regex.Pattern[str]:
 
 
 @lru_cache
+def _order(language: Language) -> tuple[regex.Pattern[str], regex.Pattern[str]]:
+    """Runs of at least two of the signs that have an order, and one of them, in the group of its place."""
+    parts = "|".join(f"({part})" for part in language.key.order)
+    return regex.compile(f"(?:{parts}){{2,}}", regex.VERSION1), regex.compile(parts, regex.VERSION1)
+
+
+def _arranged(signs: Iterable[regex.Match[str]]) -> str:
+    """The signs by place; of one place, as they stood."""
+    return "".join(sign[0] for sign in sorted(signs, key=lambda sign: sign.lastindex or 0))
+
+
+@lru_cache
 def _letters(language: Language) -> dict[int, int]:
     """The pack's letter folds as a translation table."""
+    return letter_table(language.key.letters)
+
+
+def letter_table(folds: Mapping[str, str]) -> dict[int, int]:
+    """A translation table of letters → as many letters."""
     table: dict[int, int] = {}
-    for left, right in language.key.letters.items():
+    for left, right in folds.items():
         table |= str.maketrans(left, right)
     return table
 
 
 def _ascii_digit(match: re.Match[str]) -> str:
     return str(unicodedata.decimal(match.group()))
+
+
+def _ascii_number(match: regex.Match[str]) -> str:
+    """The value of a run of numerals that are no digits: they add up, and a hundred or more multiplies what is less.
+
+    >>> import regex
+    >>> _ascii_number(regex.match(".+", "፲፱፻፷፮"))
+    '1966'
+    """
+    parts: list[int] = []
+    for char in match.group():
+        value = unicodedata.numeric(char)
+        if not value.is_integer():
+            return match.group()
+        lower = 0
+        while value >= _MULTIPLIES and parts and parts[-1] < value:
+            lower += parts.pop()
+        parts.append(int(value) * (lower or 1))
+    return str(sum(parts))
 
 
 def _windows_1252(char: str, *, letters_too: bool) -> str:
