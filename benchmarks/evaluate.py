@@ -46,10 +46,8 @@ began, cpu = time.perf_counter(), time.process_time()
 CONTROLS = (
     SETUP
     + """
-try:
-    adage.evaluate([Path(questions)], roster=roster, methods=["generate"], out=Path(out), max_calls=0)
-except adage.errors.LimitReached:
-    print(json.dumps([time.perf_counter() - began, time.process_time() - cpu, 0]))
+adage.evaluate([Path(questions)], roster=roster, methods=["generate"], out=Path(out), limit=1)
+print(json.dumps([time.perf_counter() - began, time.process_time() - cpu, 0]))
 """
 )
 OURS = (
@@ -204,7 +202,7 @@ def main() -> None:
             for name, (python, script) in sides.items():
                 out = Path(scratch) / f"{name}-{repeat}"
                 if name == "adage":
-                    shutil.copytree(controls, out)
+                    shutil.copytree(controls / "benchmarks", out / "benchmarks")
                 seconds, cpu, accuracy = measured(python, script, questions, server.url, out, asked.concurrency)
                 times[name].append((seconds, cpu))
                 print(f"{name:8} {seconds:6.1f} s {cpu:6.2f} CPU s  accuracy {accuracy:.3f}", flush=True)

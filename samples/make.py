@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -21,6 +21,7 @@ from adage.store.files import write_atomic
 from adage.store.run import DROPPED, KEPT, Gone, Run
 
 SAMPLES = Path(__file__).parent
+PAGE = SAMPLES.parent / "docs" / "samples.md"
 LANGUAGES = ("ar", "am", "ja", "en")
 SOURCES = ("recipe.yaml", "corpus.yaml", "proverbs.jsonl", "themes.jsonl", "scenarios.jsonl")
 
@@ -54,43 +55,67 @@ def ship(run: Run, folder: Path) -> None:
     write_atomic(folder / "verdicts.jsonl", lines)
 
 
-def table() -> Iterator[str]:
+def sizes() -> Iterator[str]:
     """Sizes, drops and second reading of the shipped samples, as Markdown."""
     columns = ("", "proverbs", "meaning groups", "scenarios", "dropped", "without an option", "dev", "test", "doubted")
-    yield f"| {' | '.join(columns)} |"
-    yield "|---" * len(columns) + "|"
+    yield from _head(columns)
     for language in LANGUAGES:
         folder = SAMPLES / f"capr-{language}"
-        sizes = {name: len(_rows(folder / f"{name}.jsonl")) for name in ("proverbs", "scenarios")}
+        made = {name: len(_rows(folder / f"{name}.jsonl")) for name in ("proverbs", "scenarios")}
         manifest = msgspec.json.decode((folder / "benchmark" / "manifest.json").read_bytes())
         items = manifest["items"]["balanced"]
-        dropped = [row for row in _rows(folder / "verdicts.jsonl") if row["dropped"]]
-        groups = len({row["group"] for row in _explanations(folder)})
-        left = sizes["scenarios"] - len(dropped)
+        dropped = sum(bool(row["dropped"]) for row in _rows(folder / "verdicts.jsonl"))
+        explained = pq.read_table(folder / "benchmark" / "explanations" / "proverbs.parquet").to_pylist()
+        left = made["scenarios"] - dropped - sum(items.values())
         doubted = sum(row["row"] == "scenario" for row in _rows(folder / "reading.jsonl"))
+        groups = len({row["group"] for row in explained})
         yield (
-            f"| CAPR-{language} | {sizes['proverbs']} | {groups} | {sizes['scenarios']} | {len(dropped)} | "
-            f"{left - sum(items.values())} | {items['dev']} | {items['test']} | {doubted / sizes['scenarios']:.0%} |"
+            f"| CAPR-{language} | {made['proverbs']} | {groups} | {made['scenarios']} | {dropped} | {left} | "
+            f"{items['dev']} | {items['test']} | {doubted / made['scenarios']:.0%} |"
         )
+
+
+def controls() -> Iterator[str]:
+    """What guessers that never see the scenario reach on `balanced`, from the cards, as Markdown."""
+    found: dict[str, dict[str, str]] = {}
+    for language in LANGUAGES:
+        card = (SAMPLES / f"capr-{language}" / "benchmark" / "README.md").read_text("utf-8")
+        for line in card.splitlines():
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            if cells[0] == "balanced" and len(cells) > 4 and "sees the scenario" not in cells[1]:
+                accuracy, interval = (text.replace("0.", ".") for text in cells[3:5])
+                found.setdefault(f"{cells[1]} ({cells[2]})", {})[language] = f"{accuracy} [{interval}]"
+    yield from _head(("", *(f"CAPR-{language}" for language in LANGUAGES)))
+    for name, values in found.items():
+        yield f"| {' | '.join([name, *(values[language] for language in LANGUAGES)])} |"
+
+
+def page() -> str:
+    """The page on the samples with its tables as they are now."""
+    text = PAGE.read_text("utf-8")
+    for name, lines in (("sizes", sizes()), ("controls", controls())):
+        before, _, rest = text.partition(f"<!-- table: {name} -->")
+        _, _, after = rest.partition("<!-- end -->")
+        text = "\n".join([f"{before}<!-- table: {name} -->", *lines, f"<!-- end -->{after}"])
+    return text
+
+
+def _head(columns: Sequence[str]) -> tuple[str, str]:
+    return f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
     return [msgspec.json.decode(line) for line in path.read_bytes().splitlines()]
 
 
-def _explanations(folder: Path) -> list[dict[str, str]]:
-    rows: list[dict[str, str]] = pq.read_table(folder / "benchmark" / "explanations" / "proverbs.parquet").to_pylist()
-    return rows
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--table", action="store_true", help="print the table only")
-    if not parser.parse_args().table:
+    parser.add_argument("--docs", action="store_true", help="write the tables only")
+    if not parser.parse_args().docs:
         for language in LANGUAGES:
             with tempfile.TemporaryDirectory() as scratch:
                 ship(build(language, Path(scratch) / f"capr-{language}"), SAMPLES / f"capr-{language}")
-    print("\n".join(table()))
+    PAGE.write_text(page(), "utf-8")
 
 
 if __name__ == "__main__":

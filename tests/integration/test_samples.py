@@ -70,13 +70,25 @@ def test_what_ships_is_whole(language):
     assert all(verdict["dropped"] for verdict in failed)
 
 
+def maker():
+    """The script that builds what ships."""
+    spec = importlib.util.spec_from_file_location("make_samples", SAMPLES / "make.py")
+    make = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(make)
+    return make
+
+
+def test_the_page_on_the_samples_is_current():
+    """The tables of docs/samples.md are those of what ships; `python samples/make.py --docs` writes them."""
+    make = maker()
+    assert make.page() == make.PAGE.read_text("utf-8")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_building_a_sample_gives_what_ships(language, tmp_path):
     """`adage build` on a sample's sources writes the shipped benchmark and verdicts again, byte for byte."""
-    spec = importlib.util.spec_from_file_location("make_samples", SAMPLES / "make.py")
-    make = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(make)
+    make = maker()
     make.ship(make.build(language, tmp_path / "build"), tmp_path / "shipped")
     built, shipped = tmp_path / "shipped", SAMPLES / f"capr-{language}"
     names = {str(path.relative_to(built)) for path in built.rglob("*.*")}
