@@ -10,6 +10,7 @@ from rich.console import Console
 
 import material
 from adage import terminal
+from adage.analysis import tables
 from adage.analysis.controls import Control
 from adage.analysis.judges import JudgeRates
 from adage.evaluation.result import Benchmark, Condition, Result, Subject
@@ -236,3 +237,35 @@ def test_an_evaluation_ends_with_a_table_problems_and_costs(tmp_path: Path) -> N
     assert "–" in printed(made)
     assert "not asked: n, quiz, text: no" in printed(made)
     assert "m: 3 calls made, 0 taken from the journal, 10 + 4 tokens" in printed(made)
+
+
+def test_an_analysis_says_once_what_is_the_same_and_nothing_of_what_is_not_there() -> None:
+    """Constant columns stand below the table, empty ones nowhere, and a number keeps its interval beside it."""
+    columns = [
+        tables.column("model", "model", "name"),
+        tables.column("chance", "chance", "share"),
+        tables.column("minus", "minus choices only", "points"),
+        *(tables.column(f"n{i}", f"accuracy over all number {i}", "share") for i in range(3)),
+    ]
+    rows = [
+        {"model": f"a-model-{n}", "chance": 0.25}
+        | {f"n{i}": tables.Measure(value=0.1 * n + i / 100, low=0.0, high=0.5) for i in range(3)}
+        for n in range(3)
+    ]
+    made = Console(file=io.StringIO(), width=100)
+    made.print(terminal.analysis_table(tables.table("t", "T", "", columns, rows), 2, 100))
+    assert "chance: 0.250" in printed(made)
+    assert "minus choices" not in printed(made)
+    assert printed(made).count("[0.000, 0.500]") == 6
+    narrow = Console(file=io.StringIO(), width=40)
+    narrow.print(terminal.analysis_table(tables.table("t", "T", "", columns, rows), 2, 40))
+    assert max(map(len, printed(narrow).splitlines())) <= 40
+
+
+def test_an_evaluation_says_what_takes_long_and_nothing_of_results_that_are_not_there(tmp_path: Path) -> None:
+    """The controls of a large benchmark take a minute; where nobody answered there is nothing to analyse."""
+    made = console()
+    terminal.EvaluationReporter(made).measures(Benchmark(name="quiz", language="en", questions=()))
+    assert "quiz  measuring, once, what the options alone give away" in printed(made)
+    terminal.print_evaluation(made, Evaluation(folder=tmp_path, problems=["n: no"]))
+    assert "adage analyse" not in printed(made)

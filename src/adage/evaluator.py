@@ -78,6 +78,9 @@ class Silent:
     def ends(self, result: Result) -> None:
         """Nothing."""
 
+    def measures(self, benchmark: Benchmark) -> None:
+        """Nothing."""
+
     def stops(self) -> None:
         """Nothing."""
 
@@ -120,7 +123,7 @@ async def evaluate(
     entries = pick(models, load_roster(roster) if roster else None)
     benchmarks = [
         Loaded(benchmark, judges_of(path))
-        for path in paths
+        for path in {path.resolve(): path for path in paths}.values()
         for benchmark in load_benchmarks(path, assembly=assembly, split=split, language=language, format=layout)
     ]
     _check([loaded.benchmark for loaded in benchmarks], plan)
@@ -146,6 +149,7 @@ async def evaluate(
                     await candidate.chat.close()
                 evaluation.calls[candidate.subject.name] = candidate.chat.usage
         for benchmark, file in unmeasured:
+            watcher.measures(benchmark)
             await _measure(benchmark, file, evaluation, replay=replay)
     finally:
         watcher.stops()

@@ -514,7 +514,11 @@ def validated(kind: type[P], content: object, tree: CommentedMap, file: Path, wh
     try:
         return kind.model_validate(content)
     except ValidationError as error:
-        problems = [_problem(tree, file, dict(fault), what) for fault in error.errors(include_url=False)]
+        faults = error.errors(include_url=False)
+        # Pydantic counts only sound entries: a list whose entries are all faulty is not too short as well.
+        faulty = {fault["loc"][:-depth] for fault in faults for depth in range(1, len(fault["loc"]))}
+        faults = [fault for fault in faults if fault["type"] != "too_short" or fault["loc"] not in faulty]
+        problems = [_problem(tree, file, dict(fault), what) for fault in faults]
         raise RecipeError(
             f"the {what} {str(file)!r} has {len(problems)} fault(s):",
             problems=problems,

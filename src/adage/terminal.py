@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
+from rich.cells import cell_len
 from rich.console import Console, Group
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.status import Status as Spinner
@@ -39,6 +40,10 @@ UsageOf = Callable[[], Usage]
 Layout = Literal["rich", "csv", "markdown"]
 _ROWS = 12
 """Rows of a table of an analysis that a terminal shows; of the first, ten times as many."""
+_WORDS = frozenset({"text", "name"})
+"""Kinds of columns that hold words."""
+_NAME = 12
+"""Characters of a name that a table keeps on one line."""
 _WIDE = 500
 """Characters in a line where there is no terminal to tell."""
 STATUSES = ("ok", "repaired", "asked_again", "refused", "truncated", "invalid", "http_error")
@@ -193,6 +198,11 @@ class EvaluationReporter:
             for note in result.notes:
                 self._say(f"  {note}", style="dim")
 
+    def measures(self, benchmark: Benchmark) -> None:
+        """Say what takes so long once all are asked."""
+        if not self._quiet:
+            self._say(f"{benchmark.name}  measuring, once, what the options alone give away", style="dim")
+
     def stops(self) -> None:
         """Take away whatever is still drawn."""
         if self._bar is not None:
@@ -227,7 +237,8 @@ def print_evaluation(console: Console, done: Evaluation) -> None:
         console.print(Text(harmless(f"not asked: {problem}"), style="bold"), soft_wrap=True)
     for name, usage in done.calls.items():
         console.print(Text(harmless(_usage_line(name, usage))), soft_wrap=True)
-    console.print(f"results: {done.folder}; intervals and more with: adage analyse {done.folder}", soft_wrap=True)
+    if done.scores:
+        console.print(f"results: {done.folder}; intervals and more with: adage analyse {done.folder}", soft_wrap=True)
 
 
 def _condition(condition: Condition) -> str:
@@ -324,7 +335,7 @@ def plan_table(plans: Sequence[StagePlan]) -> Table:
 
 def foreign(text: str) -> Text:
     """Text from a corpus or a model: harmless, and isolated so that its direction does not shuffle the line."""
-    return Text(isolate(text))
+    return Text(_apart(text))
 
 
 def spent_table(spent: Sequence[Spent]) -> Table:
@@ -474,36 +485,63 @@ def print_analysis(console: Console, analysed: Analysed, layout: Layout = "rich"
             console.file.write(f"{tables.to_markdown(table)}\n")
         else:
             console.print(Text(harmless(table.title), style="bold"))
-            console.print(analysis_table(table, rows))
+            console.print(analysis_table(table, rows, console.width))
             if (more := len(table.rows) - rows) > 0:
                 console.print(f"… {more} more rows: write them to files with --out")
-            console.print(Text(harmless(table.note), style="dim"), soft_wrap=True)
+            console.print(Text(harmless(table.note), style="dim"))
             console.print()
     if layout == "rich":
         for note in analysed.analysis.notes:
-            console.print(Text(harmless(f"note: {note}")), soft_wrap=True)
+            console.print(Text(harmless(f"note: {note}")))
         if analysed.files:
             kinds = Counter(file.suffix.removeprefix(".") for file in analysed.files)
             written = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
             console.print(f"wrote {written} to {analysed.folder}", soft_wrap=True)
 
 
-def analysis_table(table: tables.Table, rows: int) -> Group:
-    """The first rows of a table of an analysis; what is the same in every row stands below it once."""
-    kept = [column for column in table.columns if not column.detail]
-    same = [
-        column
-        for column in kept
-        if column.kind in {"text", "name"} and len(table.rows) > 1 and len({row[column.key] for row in table.rows}) == 1
-    ]
+def analysis_table(table: tables.Table, rows: int, width: int) -> Group:
+    """The first rows of a table of an analysis; what is the same in every row stands below it once.
+
+    Columns without anything in them are left out. A number stays on one line with its interval where `width`, in
+    cells, allows it.
+    """
+    cells = {column.key: {row[column.key] for row in table.rows} for column in table.columns}
+    kept = [column for column in table.columns if not column.detail and cells[column.key] - {None, ""}]
+    same = [column for column in kept if len(table.rows) > 1 and len(cells[column.key]) == 1]
     said = [f"{column.title}: {tables.shown(table.rows[0][column.key], column.kind)}" for column in same]
     drawn = Table(box=None, pad_edge=False, header_style="bold")
     kept = [column for column in kept if column not in same]
-    for column in kept:
-        drawn.add_column(column.title, justify="left" if column.kind in {"text", "name"} else "right")
+    for column, wide in zip(kept, _widths(kept, table.rows[:rows], width), strict=True):
+        justify: Literal["left", "right"] = "left" if column.kind in _WORDS else "right"
+        drawn.add_column(column.title, justify=justify, overflow="fold", width=wide)
     for row in table.rows[:rows]:
-        drawn.add_row(*(Text(harmless(tables.shown(row[column.key], column.kind))) for column in kept))
+        drawn.add_row(*(Text(tables.shown(row[column.key], column.kind)) for column in kept))
     return Group(drawn, *([Text("; ".join(said), style="dim")] if said else []))
+
+
+def _widths(
+    columns: Sequence[tables.Column], rows: Sequence[Mapping[str, tables.Cell]], width: int
+) -> list[int | None]:
+    """Cells for each column; None, and so what rich makes of it, where there is no room for all.
+
+    Titles are folded between words, and names anywhere, but numbers stay beside their intervals.
+    """
+    least, most = [], []
+    for column in columns:
+        cells = [cell_len(tables.shown(row[column.key], column.kind)) for row in rows]
+        longest = max(map(cell_len, column.title.split()))
+        least.append(max(longest, min(_NAME, max(cells)) if column.kind in _WORDS else max(cells)))
+        most.append(max(cell_len(column.title), *cells))
+    spare = width - sum(least) - 2 * (len(columns) - 1)
+    if spare < 0:
+        return [None] * len(columns)
+    # Names first: a title is easier to read on two lines than a name.
+    order = sorted(range(len(columns)), key=lambda place: columns[place].kind not in _WORDS)
+    more = dict.fromkeys(order, 0)
+    for place in order:
+        more[place] = min(spare, most[place] - least[place])
+        spare -= more[place]
+    return [least[place] + more[place] for place in range(len(columns))]
 
 
 def languages_table(found: Sequence[Summary]) -> Table:
@@ -511,7 +549,7 @@ def languages_table(found: Sequence[Summary]) -> Table:
     table = Table("code", "name", "in the language", "script", "direction", "sureness", box=None)
     for pack in found:
         table.add_row(
-            pack.code, pack.name, isolate(pack.native_name), "+".join(pack.scripts), pack.direction, pack.sureness
+            pack.code, pack.name, _apart(pack.native_name), "+".join(pack.scripts), pack.direction, pack.sureness
         )
     return table
 

@@ -77,6 +77,10 @@ def test_names_are_isolated_where_people_read_them():
         (0.0004, "p", "<.001"),
         (0.0312, "p", "0.031"),
         (7, "count", "7"),
+        (0.27, "size", "0.27"),
+        (0.0576, "number", "0.058"),
+        (Measure(value=0.24, low=0.17, high=0.311), "number", "0.240 [0.170, 0.311]"),
+        ("alder-1b", "name", "alder-1b"),
         (None, "share", ""),
     ],
 )

@@ -110,6 +110,9 @@ class Note:
         """Keep."""
         self.results.append(result)
 
+    def measures(self, benchmark: Benchmark) -> None:
+        """Nothing."""
+
     def stops(self) -> None:
         """Nothing."""
 

@@ -106,6 +106,7 @@ def test_a_language_without_instructions_is_asked_in_english_and_says_so() -> No
     assert wording.prompt == "en"
     assert wording.notes == ("asked in English: there are no instructions in Igbo",)
     assert wording_of(benchmark(1, language="ja"), "en").notes == ()
+    assert wording_of(benchmark(1, language="ja"), "EN").prompt == "en"
     with pytest.raises(RecipeError, match="no instructions for evaluated models in Igbo"):
         wording_of(benchmark(1, language="ja"), "ig")
 

@@ -62,6 +62,7 @@ def test_all_faults_are_reported_with_their_lines(tmp_path: Path) -> None:
     assert "roster.yaml:6: models.1" in said
     assert "roster.yaml:9: models.2.scripted.skill" in said
     assert "docs/evaluation.md" in said
+    assert "at least 1 item" not in said
 
 
 @pytest.mark.parametrize(

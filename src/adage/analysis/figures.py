@@ -10,6 +10,7 @@ import io
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from textwrap import fill
 from typing import Any, Literal, NamedTuple
 
 import matplotlib as mpl
@@ -33,7 +34,11 @@ _ROLES = ("same_cluster", "near_match", "random")
 _SIZES = (0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
 """Billions of parameters that are written on an axis."""
 _ACROSS = 4
-"""Panels beside one another."""
+"""Panels, or names in a legend, beside one another."""
+_TITLE = 30
+"""Characters of a panel's title before it breaks into lines."""
+_PER_INCH = 12
+"""Characters of a legend that an inch holds."""
 Row = dict[str, Cell]
 
 
@@ -77,7 +82,7 @@ def accuracy(rows: Sequence[Row]) -> Figure:
     for chance in sorted({_number(row["chance"]) for row in rows}):
         axes.axvline(chance, color=_GREY, linestyle="--", linewidth=1, zorder=0)
     axes.set_xlim(0, 1)
-    axes.set_xlabel("accuracy over answered questions, 95 % interval; dashed: chance")
+    figure.supxlabel("accuracy over answered questions, 95 % interval; dashed: chance", fontsize=9)
     return figure
 
 
@@ -104,7 +109,7 @@ def scaling(rows: Sequence[Row]) -> Figure | None:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_ylim(0, 1)
-        axes.set_title(name)
+        axes.set_title(fill(name, _TITLE))
         axes.set_xlabel("parameters (billions)")
     all_axes[0].set_ylabel("accuracy, 95 % interval; dashed: chance")
     _legend(figure)
@@ -115,8 +120,9 @@ def gap(rows: Sequence[Row]) -> Figure:
     """Gap to English of every model, a marker a benchmark; hollow: on matched lessons."""
     figure, axes = _dots(rows, "gap", by="benchmark", hollow="matched")
     axes.axvline(0, color=_GREY, linestyle="--", linewidth=1, zorder=0)
-    axes.set_xlabel(
-        "accuracy in English less accuracy in the language (points),\n95 % interval; hollow: matched lessons"
+    figure.supxlabel(
+        "accuracy in English less accuracy in the language (points),\n95 % interval; hollow: matched lessons",
+        fontsize=9,
     )
     return figure
 
@@ -131,7 +137,7 @@ def attraction(rows: Sequence[Row]) -> Figure:
             found = [(models.index(str(row["model"])), row[role]) for row in group]
             _scatter(axes, found, place, len(_ROLES), label=role.replace("_", " "))
         axes.axvline(1, color=_GREY, linestyle="--", linewidth=1, zorder=0)
-        axes.set_title(name)
+        axes.set_title(fill(name, _TITLE))
         axes.tick_params(axis="y", length=0)
     right = max(axes.get_xlim()[1] for axes in all_axes)
     for axes in all_axes:
@@ -168,7 +174,7 @@ def gradient(rows: Sequence[Row]) -> Figure | None:
                 [at for at, _ in spans], low, high, color=COLOURS[1], linewidth=1, label="π that guessing admits"
             )
         axes.set_ylim(0, 1)
-        axes.set_title(name)
+        axes.set_title(fill(name, _TITLE))
         axes.set_xlabel("capability: accuracy in other languages")
     all_axes[0].set_ylabel("near match's share; dashed: if even")
     _legend(figure)
@@ -194,7 +200,7 @@ def position(rows: Sequence[Row]) -> Figure:
                 colour = "white" if strong else "black"
                 axes.text(place, line, f"{share:.2f}", ha="center", va="center", fontsize=7, color=colour)
         axes.set_xticks(range(places), [str(place + 1) for place in range(places)])
-        axes.set_title(name)
+        axes.set_title(fill(name, _TITLE))
         axes.set_xlabel("place")
         axes.tick_params(axis="y", length=0)
     all_axes[0].set_yticks(range(len(models)), models)
@@ -210,9 +216,9 @@ def reliability(rows: Sequence[Row]) -> Figure:
         axes.plot([0, 1], [0, 1], color=_GREY, linestyle="--", linewidth=1, zorder=0)
         for benchmark, bins in _by(group, "benchmark"):
             x, y = [_number(row["confidence"]) for row in bins], [_number(row["accuracy"]) for row in bins]
-            axes.plot(x, y, label=benchmark, **look_of(names.index(benchmark)))
+            axes.plot(x, y, label=benchmark, clip_on=False, **look_of(names.index(benchmark)))
         axes.set(xlim=(0, 1), ylim=(0, 1), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
-        axes.set_title(name, fontsize=8)
+        axes.set_title(fill(name, _TITLE), fontsize=8)
     figure.supxlabel("confidence: probability of the most probable option", fontsize=9)
     figure.supylabel("accuracy", fontsize=9)
     _legend(figure)
@@ -313,7 +319,9 @@ def _legend(figure: Figure) -> None:
         label: handle for axes in figure.axes for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     if found:
-        figure.legend(found.values(), found.keys(), loc="outside upper center", ncols=min(4, len(found)))
+        across = int(figure.get_figwidth() * _PER_INCH) // (max(map(len, found)) + 6)
+        columns = min(_ACROSS, len(found), max(1, across))
+        figure.legend(found.values(), found.keys(), loc="outside upper center", ncols=columns)
 
 
 def _by(rows: Sequence[Row], key: str) -> list[tuple[str, list[Row]]]:

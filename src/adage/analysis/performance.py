@@ -57,7 +57,7 @@ def accuracy_table(runs: Sequence[Responses]) -> Table:
         [
             *ABOUT,
             column("family", "family", "name", detail=True),
-            column("parameters", "parameters (billions)", "number", detail=True),
+            column("parameters", "parameters (billions)", "size", detail=True),
             column("language", "language", "text", detail=True),
             column("accuracy", "accuracy", "share"),
             column("chance", "chance", "share"),
@@ -95,14 +95,14 @@ def outcome_table(runs: Sequence[Responses]) -> Table:
     return table(
         "outcomes",
         "What became of the questions",
-        "Presentations (a question in one phrasing and one order of its options) by outcome. Over all: an unanswered "
-        "presentation counts as not right, which is what a user meets; where the two accuracies differ much, the model "
-        "or the way it was asked is at fault, not its knowledge.",
+        "Asked: presentations (a question in one phrasing and one order of its options), by outcome. Over all: an "
+        "unanswered presentation counts as not right, which is what a user meets; where the two accuracies differ "
+        "much, the model or the way it was asked is at fault, not its knowledge.",
         [
             *ABOUT,
             column("asked", "questions", "count"),
-            column("items", "with an answer", "count"),
-            column("presentations", "presentations", "count"),
+            column("items", "with an answer", "count", detail=True),
+            column("presentations", "asked", "count"),
             *(column(status, status, "count") for status in STATUSES),
             column("over_answered", "accuracy over answered", "share"),
             column("over_all", "accuracy over all", "share"),

@@ -17,13 +17,20 @@ from adage.analysis.stats import Estimate, Gap
 from adage.records import Record
 from adage.text.unicode import harmless, isolate, neutralise
 
-Kind = Literal["text", "name", "count", "share", "points", "ratio", "number", "p"]
-"""What a column holds: words of ours, names of others, a count, a share of 1, percentage points, a ratio whose neutral
-value is 1, any other number, a p-value."""
+Kind = Literal["text", "name", "count", "size", "share", "points", "ratio", "number", "p"]
+"""What a column holds: words of ours, names of others, a count, the size of a model, a share of 1, percentage points, a
+ratio whose neutral value is 1, any other number, a p-value."""
 _DIGITS = 6
 _EXACT = 1e-9
 """How far two sums of the same numbers may differ by rounding."""
-_FORMATS: dict[Kind, str] = {"count": "{:.0f}", "share": "{:.3f}", "points": "{:+.1f}", "ratio": "{:.2f}"}
+_FORMATS: dict[Kind, str] = {
+    "count": "{:.0f}",
+    "size": "{:g}",
+    "share": "{:.3f}",
+    "points": "{:+.1f}",
+    "ratio": "{:.2f}",
+    "number": "{:.3f}",
+}
 
 
 class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -119,7 +126,7 @@ def shown(cell: Cell, kind: Kind) -> str:
         case None:
             return ""
         case str():
-            return isolate(cell) if kind == "name" else cell
+            return isolate(cell) if kind == "name" and not cell.isascii() else harmless(cell)
         case Measure(value=value, low=None):
             return _number(value, kind)
         case Measure(value=value, low=low, high=high):
@@ -168,7 +175,7 @@ def _number(value: float | None, kind: Kind) -> str:
         return ""
     if kind == "p":
         return "<.001" if value < 0.001 else f"{value:.3f}"
-    return _FORMATS.get(kind, "{:.3g}").format(value)
+    return _FORMATS[kind].format(value)
 
 
 def _parts(name: str, *, wide: bool) -> list[str]:

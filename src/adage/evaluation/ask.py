@@ -93,6 +93,10 @@ class Watcher(Protocol):
         """A result is complete."""
         ...
 
+    def measures(self, benchmark: Benchmark) -> None:
+        """All are asked; what the options of a benchmark give away is about to be measured, which takes a while."""
+        ...
+
     def stops(self) -> None:
         """Nothing more is asked, for good or for bad."""
         ...

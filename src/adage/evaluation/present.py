@@ -73,7 +73,8 @@ def wording_of(benchmark: Benchmark, prompt: str = _NATIVE) -> Wording:
             )
         notes = (f"asked in English: there are no instructions in {pack.name}",)
         pack, prompt = load(_FALLBACK), _FALLBACK
-    return Wording(prompt=prompt, texts=pack.evaluate, unit=benchmark.unit or pack.words.name, notes=notes)
+    named = prompt if prompt == _NATIVE else pack.code
+    return Wording(prompt=named, texts=pack.evaluate, unit=benchmark.unit or pack.words.name, notes=notes)
 
 
 def native_labels(language: Language, n: int) -> tuple[str, ...]:

@@ -103,7 +103,8 @@ def load_roster(file: Path) -> Roster:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise RecipeError(
-            f"the roster {str(file)!r} cannot be read: {error}", hint="rosters to start from lie in recipes/rosters"
+            f"the roster {str(file)!r} cannot be read: {getattr(error, 'strerror', None) or error}",
+            hint="rosters to start from lie in recipes/rosters",
         ) from error
     tree = read_tree(text, file, "roster", ROSTER_VERSION)
     content = plain(tree)
