@@ -58,6 +58,22 @@ def test_planted_leaks_are_found(leak: str) -> None:
     assert found.low > 0.27
 
 
+def test_each_split_is_guessed_by_what_the_others_taught() -> None:
+    """Where the longest option is right in one split and the shortest in the other, the probe is wrong in both."""
+    plain = items()
+    length = plain.length[plain.proverbs]
+    dev = plain.group % 3 == 0
+    opposed = replace(plain, gold=np.where(dev, length.argmin(axis=1), length.argmax(axis=1)))
+    mixed = logistic_probe(opposed)
+    apart = logistic_probe(replace(opposed, split=np.where(dev, "dev", "test")))
+    alone = logistic_probe(replace(opposed, split=np.full(len(dev), "test")))
+    assert mixed is not None
+    assert apart is not None
+    assert mixed.accuracy > 0.5
+    assert apart.accuracy < 0.1
+    assert alone == mixed
+
+
 def test_two_options_are_a_logistic_regression_on_differences() -> None:
     """The coefficients are scikit-learn's for the differences of the two options' features, to five decimals."""
     rng = np.random.default_rng(3)

@@ -39,6 +39,7 @@ async def benchmark_controls(benchmark: Benchmark, encoder: Embedder) -> list[Co
         cluster=np.array([themes[name] for name in number]) if themes.keys() == number.keys() else None,
         length=np.array([len(texts[name]) for name in number]),
         spaces={"text": vectors},
+        split=np.array([question.split for question in questions]),
     )
     scenarios = await encoder.embed([question.scenario for question in questions])
     return every_control(items, scenarios, circular=encoder.id == benchmark.encoder)

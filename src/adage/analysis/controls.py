@@ -52,6 +52,8 @@ class Options:
     """Characters of each proverb, shape (proverbs,)."""
     spaces: Mapping[str, NDArray[np.floating]]
     """Unit vectors of each proverb by name of the space, shape (proverbs, dim) each."""
+    split: NDArray[np.generic] | None = None
+    """Split of each item, shape (items,), where there are several."""
 
     @property
     def there(self) -> Bools:

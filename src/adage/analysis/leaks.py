@@ -38,6 +38,7 @@ async def option_controls(
             cluster=np.array([clusters[name] for name in names]),
             length=np.array([len(texts[name]) for name in names]),
             spaces={"text": text, "meaning": meaning},
+            split=np.array([item.split for item in chosen]),
         )
         scenarios = await encoder.embed([item.scenario for item in chosen])
         found[assembly] = every_control(options, scenarios, circular=True)

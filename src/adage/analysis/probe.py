@@ -31,22 +31,30 @@ PENALTY = 1.0
 
 
 def logistic_probe(items: Options) -> Control | None:
-    """Accuracy of the probe, fitted on half of the meaning groups and scored on the other half, both ways round.
+    """Accuracy of the probe on each split, fitted on the others; on each half of the meaning groups where one is all.
 
     The model is McFadden's (1974) conditional logit: a softmax over the options of an item. None where all items are
     of one meaning group, so that nothing can be left out.
     """
-    names, group = np.unique(items.group, return_inverse=True)
-    if len(names) < 2:
+    parts = _parts(items)
+    if len(np.unique(parts)) < 2:
         return None
-    order = sorted(range(len(names)), key=lambda place: digest("probe", str(names[place])))
-    first = np.isin(group, order[::2])
     seen, right, there = option_features(items), items.right, items.there
     guess = np.zeros(there.shape)
-    for fitted in (first, ~first):
-        weights = fit(seen[fitted], right[fitted], there[fitted])
-        guess[~fitted] = from_scores(np.where(there, seen @ weights, -np.inf)[~fitted])
+    for part in np.unique(parts):
+        scored = parts == part
+        weights = fit(seen[~scored], right[~scored], there[~scored])
+        guess[scored] = from_scores(np.where(there, seen @ weights, -np.inf)[scored])
     return control("logistic_probe", "options", guess, items)
+
+
+def _parts(items: Options) -> NDArray[np.generic]:
+    """Which part each item belongs to, for fitting on the others: its split, or a half of the meaning groups."""
+    if items.split is not None and len(np.unique(items.split)) > 1:
+        return items.split
+    names, group = np.unique(items.group, return_inverse=True)
+    order = sorted(range(len(names)), key=lambda place: digest("probe", str(names[place])))
+    return np.isin(group, order[::2])
 
 
 def every_control(items: Options, scenarios: NDArray[np.floating], *, circular: bool) -> list[Control]:

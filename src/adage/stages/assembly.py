@@ -40,7 +40,10 @@ _DRAWS = 500
 """Option sets that the balanced assembly compares for one item."""
 _LIMIT = 10.0
 """Items beyond which an imbalance weighs no more, so that one that cannot be mended does not drown the others."""
-_THEME = 3
+_USE = 4
+"""Weight of one use too many, beside that of a feature that is off by one item: how often a proverb is an option can
+be counted by anybody who has the benchmark."""
+_THEME = 12
 """Weight of sharing a theme with another option, which any reader sees, beside 1 for each other feature."""
 _BINS = 16
 """Cells of a binned quantity, each half a standard deviation wide."""
@@ -217,8 +220,7 @@ class _Table:
         if self.plan.assembly == "balanced":
             sets = self._draw(gold, chosen, candidates, rng)
             cells = self.view.cells(sets)
-            # One use too many weighs as much as a feature that is off by one item.
-            best = int(np.argmin(self.balance.cost(cells) + self.excess[sets[:, 1:]].sum(axis=1)))
+            best = int(np.argmin(self.balance.cost(cells) + _USE * self.excess[sets[:, 1:]].sum(axis=1)))
             chosen = sets[best, 1:]
             self.balance.add([cell[best] for cell in cells])
         self.excess[chosen] += 1.0
