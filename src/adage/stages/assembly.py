@@ -298,9 +298,9 @@ class _View:
     def cells(self, sets: Ints) -> list[Ints]:
         """Every feature of every option of each set, as a number of a cell, shape (sets, n) each.
 
-        By vector space: rank and size of the mean similarity to the other options (what medoid and outlier go by),
-        and of the highest (rank 0 is the closest pair). Then the options that share a cluster, and the length. The
-        sizes matter to a guesser that learns, which could tell by how much a rank is held.
+        First the options that share a cluster, which weigh `_THEME`. By vector space: rank and size of the mean
+        similarity to the other options (what medoid and outlier go by), and of the highest (rank 0 is the closest
+        pair). Then the length. The sizes matter to a guesser that learns, which could tell by how much a rank is held.
         """
         names, sets = np.unique(sets, return_inverse=True)
         n = sets.shape[1]
@@ -320,12 +320,12 @@ class _View:
         cells.append(central_ranks[0] * n + central_ranks[1])
         cluster = self.cluster[names][sets]
         mates = (cluster[:, :, None] == cluster[:, None, :]).sum(axis=2) - 1
-        cells += [mates] * _THEME + [mates * n + central for central in central_ranks]
+        cells += [mates * n + central for central in central_ranks]
         length = self.length[names][sets]
         longer = _ranks(length)
         # In quarters of an octave, since bins are half a unit wide.
         cells += [longer, _binned(longer, 2 * np.log2(length / length.mean(axis=1, keepdims=True)))]
-        return cells
+        return [mates, *cells]
 
 
 class _Balance:
@@ -341,9 +341,10 @@ class _Balance:
         """How much each option set would add to what is ahead already, shape (sets,); negative where it mends."""
         self._grow(cells)
         cost = np.zeros(len(cells[0]))
-        for ahead, cell in zip(self.ahead, cells, strict=True):
-            weight = np.clip(ahead, -_LIMIT, _LIMIT)[cell]
-            cost += weight[:, 0] - weight.mean(axis=1)
+        weights = (_THEME, *(1 for _ in cells[1:]))
+        for weight, ahead, cell in zip(weights, self.ahead, cells, strict=True):
+            off = np.clip(ahead, -_LIMIT, _LIMIT)[cell]
+            cost += weight * (off[:, 0] - off.mean(axis=1))
         return cost
 
     def add(self, cells: Sequence[Ints]) -> None:
