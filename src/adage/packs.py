@@ -55,15 +55,9 @@ class Checked(msgspec.Struct, kw_only=True):
     """Each with file and key; none where the pack holds."""
 
 
-class Facts(msgspec.Struct, kw_only=True):
+class Facts(Summary, kw_only=True):
     """What is known of a language, in the order in which people ask."""
 
-    code: str
-    name: str
-    native_name: str
-    scripts: tuple[str, ...]
-    direction: str
-    sureness: str
     letters: tuple[str, ...]
     digits: str
     proverb: str

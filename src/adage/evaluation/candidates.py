@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
-from adage.errors import MissingKey
 from adage.evaluation.ask import Candidate
 from adage.evaluation.result import Benchmark, Subject
 from adage.evaluation.roster import EndpointEntry, LocalEntry, ModelEntry, ScriptedEntry
 from adage.evaluation.simulated import SimulatedModel
 from adage.models.chat import EndpointModel
+from adage.models.endpoint import require_keys
 from adage.models.hf import TransformersModel
 from adage.models.limits import Limits
 from adage.models.local import LocalModel
@@ -63,13 +62,7 @@ def open_candidate(
 def check_keys(entries: Sequence[ModelEntry]) -> None:
     """Raise `MissingKey`, before anything is asked, for every key variable that is named and not set."""
     named = {entry.key_env: entry.name for entry in entries if isinstance(entry, EndpointEntry) and entry.key_env}
-    missing = {variable: name for variable, name in named.items() if not os.environ.get(variable)}
-    if missing:
-        listed = ", ".join(f"{variable} (for {name})" for variable, name in sorted(missing.items()))
-        raise MissingKey(
-            f"the key of a model is missing: environment variable {listed} is not set",
-            hint=f"set it first, e.g.: export {min(missing)}=…  (the key itself never goes into a roster)",
-        )
+    require_keys(named, when="first", file="a roster")
 
 
 def _open(entry: ModelEntry, benchmarks: Sequence[Benchmark], *, check: bool) -> Scorer:

@@ -8,7 +8,7 @@ import json
 import os
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -57,6 +57,23 @@ _FAILURES: tuple[tuple[type[BaseException], type[ModelError]], ...] = (
 def failure_of(kind: type[BaseException]) -> type[ModelError]:
     """The error that an exception class of aiohttp stands for."""
     return next(error for caught, error in _FAILURES if issubclass(kind, caught))
+
+
+def require_keys(named: Mapping[str, str], *, when: str, file: str) -> None:
+    """Raise `MissingKey` for every variable of `named` (variable → the model that needs it) that is not set.
+
+    Args:
+        named: Environment variables with keys.
+        when: When they should have been set, for the hint.
+        file: What names them and must not hold the key itself, for the hint.
+    """
+    missing = {variable: name for variable, name in named.items() if not os.environ.get(variable)}
+    if missing:
+        listed = ", ".join(f"{variable} (for {name})" for variable, name in sorted(missing.items()))
+        raise MissingKey(
+            f"the key of a model is missing: environment variable {listed} is not set",
+            hint=f"set it {when}, e.g.: export {min(missing)}=…  (the key itself never goes into {file})",
+        )
 
 
 class _Refused(Exception):
