@@ -29,6 +29,7 @@ from adage.errors import (
     RequestRejected,
 )
 from adage.models.limits import Deadlines, Limits
+from adage.models.wire import Answer, Wire
 
 T = TypeVar("T")
 
@@ -36,6 +37,7 @@ MAX_REPLY_BYTES = 16 << 20
 _LONGEST_WAIT_S = 120.0
 _DOWN_AFTER = 10
 """Calls in a row that exhausted their retries before the endpoint counts as down."""
+_HEADERS = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "adage"}
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 _FAILURES: tuple[tuple[type[BaseException], type[ModelError]], ...] = (
@@ -122,7 +124,7 @@ class Endpoint:
         }
         self._sleep = sleep
         self._jitter = jitter
-        self._session: aiohttp.ClientSession | None = None
+        self._wire: Wire | None = None
         self._exhausted = 0
         self._down: EndpointUnreachable | None = None
 
@@ -175,21 +177,21 @@ class Endpoint:
     async def models(self) -> tuple[str, ...]:
         """Names of the models that the endpoint serves; empty when it does not say."""
         try:
-            answer = await self._deadlines.within(self._send("GET", "models", self._headers(), None))
+            answer = await self._deadlines.within(self._send("GET", "models", self._headers()))
             return tuple(sorted(str(entry["id"]) for entry in answer["data"]))
         except (_Refused, aiohttp.ClientError, OSError, KeyError, TypeError):
             return ()
 
     async def close(self) -> None:
         """Close the connections."""
-        if self._session is not None:
+        if self._wire is not None:
             self._deadlines.close()
-            await self._session.close()
-            self._session = None
+            await self._wire.close()
+            self._wire = None
 
     def _headers(self) -> dict[str, str]:
         if self.key_env is None:
-            return {}
+            return _HEADERS
         key = os.environ.get(self.key_env, "").strip()
         if not key or not key.isascii() or not key.isprintable():
             raise MissingKey(
@@ -197,48 +199,28 @@ class Endpoint:
                 + ("not usable as one" if key else "not set"),
                 hint=f"export {self.key_env}=… and run the same command again",
             )
-        return {"Authorization": f"Bearer {key}"}
+        return {**_HEADERS, "Authorization": f"Bearer {key}"}
 
-    async def _send(self, method: str, path: str, headers: dict[str, str], data: bytes | None) -> dict[str, Any]:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_timeout_s),
-                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
-                headers={"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "adage"},
-                cookie_jar=aiohttp.DummyCookieJar(),
-                proxy=_proxy_for(self.url),
+    async def _send(self, method: str, path: str, headers: dict[str, str], data: bytes = b"") -> dict[str, Any]:
+        if self._wire is None:  # not before: it belongs to the loop that runs
+            self._wire = Wire(
+                connect_timeout_s=self._connect_timeout_s, proxy=_proxy_for(self.url), most_bytes=MAX_REPLY_BYTES
             )
-        url = _joined(self.url, path)
-        async with self._session.request(
-            method, url, data=data, headers=headers or None, allow_redirects=False
-        ) as response:
-            return self._read(response, await self._content(response), headers.get("Authorization", ""))
+        answer = await self._wire.exchange(method, _joined(self.url, path), headers, data)
+        return self._read(answer, headers.get("Authorization", ""))
 
-    async def _content(self, response: aiohttp.ClientResponse) -> bytes:
-        """The body of an answer, as far as it is not too large."""
-        stated = response.content_length
-        if stated is not None and stated <= MAX_REPLY_BYTES and "Content-Encoding" not in response.headers:
-            return await response.read()
-        content = bytearray()
-        async for chunk in response.content.iter_chunked(1 << 16):
-            content += chunk
-            if len(content) > MAX_REPLY_BYTES:
-                too_large = BadReply(f"{self.address} sent more than {MAX_REPLY_BYTES >> 20} MB")
-                raise _Refused(too_large, response.status)
-        return bytes(content)
-
-    def _read(self, response: aiohttp.ClientResponse, content: bytes, secret: str) -> dict[str, Any]:
-        answer = _decoded(content)
-        status = response.status
-        if status == 200 and isinstance(answer, dict):
-            if not answer.get("error"):
-                return answer
-            status = _status_within(answer["error"])
-        said = _said(answer, content)
+    def _read(self, answer: Answer, secret: str) -> dict[str, Any]:
+        content = _decoded(answer.content)
+        status = answer.status
+        if status == 200 and isinstance(content, dict):
+            if not content.get("error"):
+                return content
+            status = _status_within(content["error"])
+        said = _said(content, answer.content)
         if key := secret.removeprefix("Bearer "):
             said = said.replace(key, "***")
-        error = self._refusal(status, said, response.headers.get("Location", ""))
-        raise _Refused(error, status, _retry_after(response.headers.get("Retry-After")))
+        error = self._refusal(status, said, answer.headers.get("Location", ""))
+        raise _Refused(error, status, _retry_after(answer.headers.get("Retry-After")))
 
     def _refusal(self, status: int, said: str, location: str) -> ModelError:
         where = f"{self.address} answered {status}: {said}"

@@ -22,7 +22,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 _encoder = msgspec.json.Encoder()
 _HASH_BLOCK = 1 << 20
-_BLOCK = 1 << 17
+_BLOCK = 1 << 20
 """Bytes of lines that are hashed and written at once."""
 
 

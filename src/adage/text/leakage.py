@@ -7,9 +7,8 @@ soft one flags it. Texts are compared as sets of traces, and the traces of a wor
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache, partial
 from typing import Literal, NamedTuple
 
 import regex
@@ -28,7 +27,7 @@ from adage.text.stem import (
     telling,
     without_vowel,
 )
-from adage.text.unicode import key, normal
+from adage.text.unicode import fresh_key, key, normal
 
 _CONTAINED = 0.75
 """Share of the shorter word's n-grams that makes two long words look related."""
@@ -94,8 +93,13 @@ def _content_words(text: str, language: Language) -> tuple[str, ...]:
     """`content_words`, without looking for traces where the form is enough."""
     if language.segment.words != "unicode":
         return tuple(word.surface for word in _content(text, language))
-    forms = ((word, *_form(word, language)) for word in map(sys.intern, words(text, language)))
-    return tuple({form: word for word, form, content in forms if content}.values())
+    form_of = _former(language)
+    found = {}
+    for word in words(text, language):
+        form, content = form_of(word)
+        if content:
+            found[form] = word
+    return tuple(found.values())
 
 
 def leak(scenario: str, proverb: str, language: Language) -> Leakage:
@@ -213,10 +217,15 @@ def _pieces(text: str, language: Language) -> Iterator[_Word]:
                 yield _Word(piece, piece, True, (), (), frozenset())
 
 
-@lru_cache(maxsize=1 << 12)
-def _form(surface: str, language: Language) -> tuple[str, bool]:
+@lru_cache
+def _former(language: Language) -> Callable[[str], tuple[str, bool]]:
+    """`_form` in one language, with the last words remembered."""
+    return lru_cache(maxsize=1 << 13)(partial(_form, language))
+
+
+def _form(language: Language, surface: str) -> tuple[str, bool]:
     """Key of a word, and whether it is a content word."""
-    form = key(surface, language)
+    form = fresh_key(surface, language)
     spelled = letters(form)
     if len(spelled) <= 1:
         return form, False
@@ -230,7 +239,7 @@ def _form(surface: str, language: Language) -> tuple[str, bool]:
 @lru_cache(maxsize=1 << 18)
 def _from_surface(surface: str, language: Language) -> _Word:
     """A word recognised by its form, stems, root, skeletons and n-grams, as far as the pack has them."""
-    form, content = _form(surface, language)
+    form, content = _former(language)(surface)
     bare = normal(surface, language)
     paths = suffix_paths(form, language)
     ends = list(dict.fromkeys(path[-1] for path in paths))

@@ -16,7 +16,7 @@ from adage.errors import LanguageError
 from adage.language import Language
 from adage.text.scripts import letters
 
-__all__ = ["isolate", "key", "letters", "neutralise", "normal", "show"]
+__all__ = ["fresh_key", "isolate", "key", "letters", "neutralise", "normal", "show"]
 
 # Every run of white space but a single plain space, which is most of them and needs no replacing.
 _SPACE = regex.compile(r"[^\S ]\s*| \s+")
@@ -81,7 +81,8 @@ def key(text: str, language: Language) -> str:
     return _short_key(text, language) if len(text) <= _SHORT else _long_key(text, language)
 
 
-def _key(text: str, language: Language) -> str:
+def fresh_key(text: str, language: Language) -> str:
+    """`key`, computed and not remembered: for callers that remember what they make of it."""
     for _ in range(8):
         folded = _key_once(text, language)
         if folded == text:
@@ -95,8 +96,8 @@ def _key(text: str, language: Language) -> str:
 
 _SHORT = 300
 """Characters up to which a text is short."""
-_short_key = lru_cache(maxsize=1 << 18)(_key)
-_long_key = lru_cache(maxsize=1 << 12)(_key)
+_short_key = lru_cache(maxsize=1 << 18)(fresh_key)
+_long_key = lru_cache(maxsize=1 << 12)(fresh_key)
 
 
 def normal(text: str, language: Language) -> str:

@@ -1,0 +1,106 @@
+"""HTTP/1.1 exchanges over connections that are kept alive.
+
+aiohttp makes the connections (names, TLS, proxies, the pool) and reads the answers. Its request and response objects,
+which are made anew for every call, are left out: they take more of the processor than everything else about a call
+(docs/design/003).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import aiohttp
+from aiohttp.http_exceptions import HttpProcessingError
+from multidict import CIMultiDictProxy
+from yarl import URL
+
+
+class Answer(NamedTuple):
+    """What a server answered."""
+
+    status: int
+    headers: CIMultiDictProxy[str]
+    content: bytes
+    """The body, decompressed."""
+
+
+class TooLarge(aiohttp.ClientError):
+    """An answer has more bytes than are read."""
+
+
+class Wire:
+    """Connections to servers, of which each carries one exchange at a time; made within a running event loop.
+
+    Args:
+        connect_timeout_s: Seconds that a new connection may take. An exchange as a whole has no limit of its own.
+        proxy: Address of the proxy to go through, if any.
+        most_bytes: Size of the largest answer that is read.
+    """
+
+    def __init__(self, *, connect_timeout_s: float, proxy: str | None, most_bytes: int) -> None:
+        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout_s)
+        self._proxy = None if proxy is None else URL(proxy)
+        self._most_bytes = most_bytes
+        self._connector = aiohttp.TCPConnector(limit=0, ttl_dns_cache=300)
+        self._requests: dict[tuple[object, ...], aiohttp.ClientRequest] = {}
+        """A request for each method, address and set of headers: it finds the connection and lists the headers."""
+
+    async def exchange(self, method: str, url: URL, headers: Mapping[str, str], data: bytes = b"") -> Answer:
+        """Send a request and read the answer; redirects are not followed, and nothing is sent twice.
+
+        Raises:
+            TooLarge: the answer is larger than allowed.
+            aiohttp.ClientError: no connection, one that broke off, or an answer that is no HTTP.
+        """
+        request = self._request(method, url, headers)
+        connection = await self._connector.connect(request, traces=[], timeout=self._timeout)
+        try:
+            protocol = connection.protocol
+            if protocol is None or protocol.transport is None:
+                raise aiohttp.ServerDisconnectedError
+            protocol.set_response_params(read_until_eof=True)
+            protocol.transport.write(_head(request, len(data)) + data)
+            message, payload = await protocol.read()
+            while 100 <= message.code < 200:
+                message, payload = await protocol.read()
+            answer = Answer(message.code, message.headers, await self._content(payload))
+        except HttpProcessingError as error:
+            connection.close()
+            raise aiohttp.ClientError(error.message) from error
+        except BaseException:
+            connection.close()
+            raise
+        connection.release()
+        return answer
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._connector.close()
+
+    def _request(self, method: str, url: URL, headers: Mapping[str, str]) -> aiohttp.ClientRequest:
+        key = (method, url, *headers.items())
+        if key not in self._requests:
+            loop = asyncio.get_running_loop()
+            request = aiohttp.ClientRequest(method, url, headers=headers, loop=loop, proxy=self._proxy)
+            request.headers.pop("Content-Length", None)  # that of this request, which has no body
+            self._requests[key] = request
+        return self._requests[key]
+
+    async def _content(self, payload: aiohttp.StreamReader) -> bytes:
+        """The body of an answer, as far as it is not too large."""
+        content = bytearray(await payload.readany())
+        while len(content) <= self._most_bytes and not payload.at_eof():
+            content += await payload.readany()
+        if len(content) > self._most_bytes:
+            raise TooLarge(f"sent more than {self._most_bytes >> 20} MB")
+        return bytes(content)
+
+
+def _head(request: aiohttp.ClientRequest, length: int) -> bytes:
+    """Request line and headers; a proxy that does not tunnel is asked for the whole address."""
+    target = str(request.url) if request.proxy and not request.is_ssl() else request.url.raw_path_qs
+    size = [f"Content-Length: {length}"] if length else []
+    headers = [f"{name}: {value}" for name, value in request.headers.items()]
+    return "\r\n".join([f"{request.method} {target} HTTP/1.1", *headers, *size, "", ""]).encode()
