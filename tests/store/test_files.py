@@ -170,10 +170,10 @@ def test_lines_come_back_and_hash_as_the_file_does(tmp_path_factory, texts):
 def test_many_lines_are_written_as_they_come(tmp_path):
     """Blocks that a thread writes stand in the file in order, before it is closed; the hash is that of the file."""
     lines = Lines(tmp_path / "rows.jsonl")
-    records = [Line(text="x" * 500, n=number) for number in range(1000)]
-    for start in range(0, 1000, 10):
+    records = [Line(text="x" * 500, n=number) for number in range(5000)]
+    for start in range(0, 5000, 10):
         lines.write(*records[start : start + 10])
-    assert (tmp_path / "rows.jsonl").stat().st_size > 100_000
+    assert (tmp_path / "rows.jsonl").stat().st_size > 1_000_000
     assert lines.close() == hash_file(tmp_path / "rows.jsonl")
     assert list(read_lines(tmp_path / "rows.jsonl", Line)) == records
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Protocol
 
@@ -49,16 +48,17 @@ class ChatRequest(Record, frozen=True, kw_only=True, omit_defaults=False, dict=T
 
     def key(self) -> str:
         """BLAKE2b-128 over the canonical JSON of all fields."""
-        return self._key
+        made: dict[str, str] = self.__dict__
+        if "_key" not in made:
+            made["_key"] = blake2b(self.canonical(), digest_size=16, person=b"chat/2").hexdigest()
+        return made["_key"]
 
-    @cached_property
     def canonical(self) -> bytes:
         """All fields as JSON with sorted keys: what is hashed, and what the journal stores."""
-        return _canonical.encode(self)
-
-    @cached_property
-    def _key(self) -> str:
-        return blake2b(self.canonical, digest_size=16, person=b"chat/2").hexdigest()
+        made: dict[str, bytes] = self.__dict__
+        if "_canonical" not in made:
+            made["_canonical"] = _canonical.encode(self)
+        return made["_canonical"]
 
 
 class ChatReply(Record, frozen=True, kw_only=True):

@@ -151,7 +151,7 @@ class Endpoint:
                     if self._down:
                         raise EndpointUnreachable(self._down.message, hint=self._down.hint)
                     tried += 1
-                    taken = await self.limits.admit(most_tokens)
+                    taken = await self.limits.admit(most_tokens) if self.limits.by_minute else None
                     sent_at = time.monotonic()
                     try:
                         answer = await self._deadlines.within(self._send("POST", path, headers, data))

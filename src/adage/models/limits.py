@@ -186,6 +186,8 @@ class Limits:
         self.gate = Limiter(concurrency)
         self._requests = Rate(requests_per_minute) if requests_per_minute else None
         self._tokens = Rate(tokens_per_minute) if tokens_per_minute else None
+        self.by_minute = bool(self._requests or self._tokens)
+        """Whether there is anything to wait for in `admit`."""
 
     async def admit(self, most_tokens: int) -> Taken | None:
         """Wait until one request of at most so many tokens may be sent; what it takes of the tokens' rate."""

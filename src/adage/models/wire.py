@@ -45,7 +45,9 @@ class Wire:
         self._most_bytes = most_bytes
         self._connector = aiohttp.TCPConnector(limit=0, ttl_dns_cache=300)
         self._requests: dict[tuple[object, ...], aiohttp.ClientRequest] = {}
-        """A request for each method, address and set of headers: it finds the connection and lists the headers."""
+        """A request for each method, address and set of headers: it finds the connection and knows the headers."""
+        self._heads: dict[aiohttp.ClientRequest, bytes] = {}
+        """What is sent of each before its body; known once there is a connection, for a proxy may add to it."""
 
     async def exchange(self, method: str, url: URL, headers: Mapping[str, str], data: bytes = b"") -> Answer:
         """Send a request and read the answer; redirects are not followed, and nothing is sent twice.
@@ -61,7 +63,7 @@ class Wire:
             if protocol is None or protocol.transport is None:
                 raise aiohttp.ServerDisconnectedError
             protocol.set_response_params(read_until_eof=True)
-            protocol.transport.write(_head(request, len(data)) + data)
+            protocol.transport.write(self._message(request, data))
             message, payload = await protocol.read()
             while 100 <= message.code < 200:
                 message, payload = await protocol.read()
@@ -88,6 +90,14 @@ class Wire:
             self._requests[key] = request
         return self._requests[key]
 
+    def _message(self, request: aiohttp.ClientRequest, data: bytes) -> bytes:
+        """The request as it is sent; a proxy that does not tunnel is asked for the whole address."""
+        if request not in self._heads:
+            target = str(request.url) if request.proxy and not request.is_ssl() else request.url.raw_path_qs
+            headers = [f"{name}: {value}\r\n" for name, value in request.headers.items()]
+            self._heads[request] = f"{request.method} {target} HTTP/1.1\r\n{''.join(headers)}".encode()
+        return b"%bContent-Length: %d\r\n\r\n%b" % (self._heads[request], len(data), data)
+
     async def _content(self, payload: aiohttp.StreamReader) -> bytes:
         """The body of an answer, as far as it is not too large."""
         content = bytearray(await payload.readany())
@@ -96,11 +106,3 @@ class Wire:
         if len(content) > self._most_bytes:
             raise TooLarge(f"sent more than {self._most_bytes >> 20} MB")
         return bytes(content)
-
-
-def _head(request: aiohttp.ClientRequest, length: int) -> bytes:
-    """Request line and headers; a proxy that does not tunnel is asked for the whole address."""
-    target = str(request.url) if request.proxy and not request.is_ssl() else request.url.raw_path_qs
-    size = [f"Content-Length: {length}"] if length else []
-    headers = [f"{name}: {value}" for name, value in request.headers.items()]
-    return "\r\n".join([f"{request.method} {target} HTTP/1.1", *headers, *size, "", ""]).encode()

@@ -161,10 +161,10 @@ class Generate(Stage[Proverb, Named, Unmatched, Scenario]):
         return [show(text, joiners=self._language.joiners) for text in answer.scenarios]
 
     def _objection(self, answer: ScenarioAnswer) -> str:
-        if not any(text.strip() for text in answer.scenarios):
+        written = "".join(answer.scenarios)
+        if not written.strip():
             return "there is no scenario in it"
-        each = _SAMPLE // len(answer.scenarios)
-        sample = " ".join(text[:each] for text in answer.scenarios)
+        sample = written[:: 1 + len(written) // _SAMPLE]
         if script_share(sample, self._language.scripts) < _MIN_SCRIPT_SHARE:
             return f"the scenarios must be written in {self._language.name}"
         return ""

@@ -75,7 +75,7 @@ class Form:
         Raises:
             jinja2.UndefinedError: a value is not given.
         """
-        given = tuple(name for name, text in texts.items() if text)
+        given = tuple([name for name, text in texts.items() if text])
         if given not in self._made:
             self._made[given] = self._split(texts)
         system, parts = self._made[given]

@@ -27,8 +27,10 @@ class Format(NamedTuple):
     error: type[StoreError]
 
 
-def open_database(path: Path, form: Format) -> sqlite3.Connection:
+def open_database(path: Path, form: Format, *, statements: int = 128) -> sqlite3.Connection:
     """The database at `path`, made when it is new; in WAL mode, usable from any thread (one at a time).
+
+    Of its last `statements` SQL statements the connection remembers plan and values.
 
     Raises:
         StoreError: as `form.error`: the file is of another program or version, is damaged, or cannot be opened.
@@ -40,7 +42,13 @@ def open_database(path: Path, form: Format) -> sqlite3.Connection:
             raise form.error(
                 f"the folder {str(path.parent)!r} cannot be made: {error.strerror}", hint="name another folder"
             ) from error
-        connection = sqlite3.connect(path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(
+            path,
+            timeout=_BUSY_TIMEOUT_S,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=statements,
+        )
         try:
             _prepare(connection, path, form)
             connection.execute(f"PRAGMA synchronous={'FULL' if form.durable else 'NORMAL'}")

@@ -6,8 +6,9 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple, Self
@@ -56,14 +57,18 @@ class StoredCall(Record, frozen=True, kw_only=True):
     reply: ChatReply
 
 
+Tell = Callable[[ChatReply | StoreError], None]
+"""Told, in the event loop that asked, what the journal holds after a commit, or why it could not store."""
+
+
 class _Put(NamedTuple):
-    """A call waiting to be written, and who waits for it."""
+    """A call waiting to be written, and who is told when it is."""
 
     key: str
     request: str
     reply: ChatReply
     loop: asyncio.AbstractEventLoop
-    done: asyncio.Future[ChatReply]
+    tell: Tell
 
 
 class Journal:
@@ -84,7 +89,7 @@ class Journal:
         """Guards `_reader`, which any thread may use."""
         self._closed = False
         self._reader = open_database(path, _FORMAT)
-        self._writer = open_database(path, _FORMAT)
+        self._writer = open_database(path, _FORMAT, statements=0)  # they are as long as groups, and hold their calls
         self._thread = threading.Thread(target=self._write, name="journal", daemon=True)
         self._thread.start()
 
@@ -118,12 +123,15 @@ class Journal:
 
     async def put(self, key: str, request: ChatRequest, reply: ChatReply) -> ChatReply:
         """Store a reply durably; gives back what the journal now holds, which is an earlier reply if there was one."""
+        done: asyncio.Future[ChatReply] = asyncio.get_running_loop().create_future()
+        self.store(key, request, reply, partial(_settle, done))
+        return await done
+
+    def store(self, key: str, request: ChatRequest, reply: ChatReply, tell: Tell) -> None:
+        """`put` for who wants to be told instead of to wait; a call that is told must not raise."""
         if self._closed:
             raise JournalError(f"the journal {str(self.path)!r} is closed")
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[ChatReply] = loop.create_future()
-        self._queue.put(_Put(key, request.canonical.decode(), reply, loop, done))
-        return await done
+        self._queue.put(_Put(key, request.canonical().decode(), reply, asyncio.get_running_loop(), tell))
 
     def stats(self) -> JournalStats:
         """Counts over all stored calls."""
@@ -230,9 +238,9 @@ class Journal:
         except StoreError as error:
             outcomes = [error] * len(group)
         for loop in {put.loop for put in group}:
-            mine = [(put.done, outcome) for put, outcome in zip(group, outcomes, strict=True) if put.loop is loop]
+            mine = [(put.tell, outcome) for put, outcome in zip(group, outcomes, strict=True) if put.loop is loop]
             with suppress(RuntimeError):  # the loop has ended: nobody waits any more
-                loop.call_soon_threadsafe(_settle, mine)
+                loop.call_soon_threadsafe(_tell, mine)
 
     def _insert(self, group: list[_Put]) -> list[ChatReply]:
         """Insert a group in one transaction; what the journal then holds for each of its keys.
@@ -258,15 +266,19 @@ class Journal:
         return _reply_decoder.decode(stored)
 
 
-def _settle(outcomes: list[tuple[asyncio.Future[ChatReply], ChatReply | StoreError]]) -> None:
-    """Wake those who wait for a commit; one who no longer waits is passed over."""
-    for done, outcome in outcomes:
-        if done.done():
-            continue
-        if isinstance(outcome, StoreError):
-            done.set_exception(outcome)
-        else:
-            done.set_result(outcome)
+def _tell(outcomes: list[tuple[Tell, ChatReply | StoreError]]) -> None:
+    for tell, outcome in outcomes:
+        tell(outcome)
+
+
+def _settle(done: asyncio.Future[ChatReply], outcome: ChatReply | StoreError) -> None:
+    """Wake who waits for a commit; one who no longer waits is passed over."""
+    if done.done():
+        return
+    if isinstance(outcome, StoreError):
+        done.set_exception(outcome)
+    else:
+        done.set_result(outcome)
 
 
 @contextmanager

@@ -57,7 +57,7 @@ class _Asked:
     def __init__(self, request: ChatRequest) -> None:
         self.request = request
         self.waiting: list[asyncio.Future[ChatReply]] = []
-        self.call: asyncio.Task[ChatReply] | None = None
+        self.call: asyncio.Task[None] | None = None
         """The call to the model, once it is known that there must be one."""
 
 
@@ -123,20 +123,23 @@ class RecordedChat:
 
     async def finish(self) -> None:
         """Wait for the calls in flight: they are paid for, and their replies are stored."""
-        await asyncio.gather(*self._calls(), return_exceptions=True)
+        loop = asyncio.get_running_loop()
+        called = [asked for asked in self._asked.values() if asked.call is not None]
+        ends: list[asyncio.Future[ChatReply]] = [loop.create_future() for _ in called]
+        for asked, end in zip(called, ends, strict=True):
+            asked.waiting.append(end)
+        await asyncio.gather(*ends, return_exceptions=True)
 
     async def close(self) -> None:
         """End the calls in flight and free the model."""
         for key in self._new:
             self._settle(key)
         self._new.clear()
-        for call in self._calls():
-            call.cancel()
+        for asked in self._asked.values():
+            if asked.call is not None:
+                asked.call.cancel()
         await self.finish()
         await self._model.close()
-
-    def _calls(self) -> list[asyncio.Task[ChatReply]]:
-        return [asked.call for asked in self._asked.values() if asked.call is not None]
 
     def _begin(self) -> None:
         """Look up what was asked for in this round of the event loop, all at once, and begin the calls it takes."""
@@ -145,7 +148,7 @@ class RecordedChat:
             stored = self._journal.get_many(new) if new else {}
         except StoreError as error:
             for key in new:
-                self._settle(key, fault=error)
+                self._settle(key, error)
             return
         for key in new:
             asked = self._asked[key]
@@ -153,7 +156,7 @@ class RecordedChat:
                 self.usage.stored += len(asked.waiting)
                 self._settle(key, stored[key])
             elif (fault := self._not_called(key, asked.request)) is not None:
-                self._settle(key, fault=fault)
+                self._settle(key, fault)
             elif all(answer.done() for answer in asked.waiting):  # all have been cancelled: nobody wants it any more
                 self._settle(key)
             else:
@@ -173,27 +176,26 @@ class RecordedChat:
             return CallOwed(f"the {self._role} {key} to {self.name!r} is left to a batch")
         return None
 
-    def _ended(self, key: str, call: asyncio.Task[ChatReply]) -> None:
+    def _ended(self, key: str, call: asyncio.Task[None]) -> None:
+        """Settle a request whose call gave no reply; one that did is settled once that is stored."""
         if call.cancelled():
             self._settle(key)
         elif (fault := call.exception()) is not None:
-            self._settle(key, fault=fault)
-        else:
-            self._settle(key, call.result())
+            self._settle(key, fault)
 
-    def _settle(self, key: str, reply: ChatReply | None = None, fault: BaseException | None = None) -> None:
+    def _settle(self, key: str, outcome: ChatReply | BaseException | None = None) -> None:
         """Tell those who still wait what became of a request: a reply, an error, or nothing where it was cancelled."""
         for answer in self._asked.pop(key).waiting:
             if answer.done():
                 continue
-            if reply is not None:
-                answer.set_result(reply)
-            elif fault is not None:
-                answer.set_exception(fault)
-            else:
+            if outcome is None:
                 answer.cancel()
+            elif isinstance(outcome, BaseException):
+                answer.set_exception(outcome)
+            else:
+                answer.set_result(outcome)
 
-    async def _call(self, key: str, request: ChatRequest) -> ChatReply:
+    async def _call(self, key: str, request: ChatRequest) -> None:
         self._meter.begin()
         began = time.perf_counter()
         tokens, usd = 0, 0.0
@@ -204,7 +206,7 @@ class RecordedChat:
         finally:
             self._meter.end(tokens, usd)
         self.usage.add(reply, time.perf_counter() - began, self._price)
-        return await self._journal.put(key, request, reply)
+        self._journal.store(key, request, reply, partial(self._settle, key))
 
 
 class RecordedEmbedder:

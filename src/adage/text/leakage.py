@@ -93,13 +93,22 @@ def _content_words(text: str, language: Language) -> tuple[str, ...]:
     """`content_words`, without looking for traces where the form is enough."""
     if language.segment.words != "unicode":
         return tuple(word.surface for word in _content(text, language))
+    within = _chunks(language)
+    return tuple({form: word for chunk in text.split(" ") for form, word in within(chunk)}.values())
+
+
+@lru_cache
+def _chunks(language: Language) -> Callable[[str], tuple[tuple[str, str], ...]]:
+    """A function that finds the content words (form, word) in what stands between two spaces, and remembers the last.
+
+    No word has a space in it, so those of a text are those of its chunks, of which most are as frequent as words.
+    """
     form_of = _former(language)
-    found = {}
-    for word in words(text, language):
-        form, content = form_of(word)
-        if content:
-            found[form] = word
-    return tuple(found.values())
+
+    def within(chunk: str) -> tuple[tuple[str, str], ...]:
+        return tuple((form, word) for word in words(chunk, language) for form, content in [form_of(word)] if content)
+
+    return lru_cache(maxsize=1 << 13)(within)
 
 
 def leak(scenario: str, proverb: str, language: Language) -> Leakage:

@@ -69,7 +69,7 @@ def letters(text: str) -> str:
     >>> letters("صلّى ﷺ 3 a-b")
     'صلىab'
     """
-    return _NO_LETTERS.sub("", text)
+    return text if text.isascii() and text.isalpha() else _NO_LETTERS.sub("", text)
 
 
 def script_class(scripts: Iterable[str]) -> str:

@@ -83,8 +83,9 @@ def key(text: str, language: Language) -> str:
 
 def fresh_key(text: str, language: Language) -> str:
     """`key`, computed and not remembered: for callers that remember what they make of it."""
+    once = _folds(language).once
     for _ in range(8):
-        folded = _key_once(text, language)
+        folded = once(text)
         if folded == text:
             return text
         text = folded
@@ -106,13 +107,7 @@ def normal(text: str, language: Language) -> str:
     NFKC writes the Arabic ligatures U+FC5E–U+FC63, and spacing diacritics in general, as a space and marks; the marks
     belong to the letter before, so that space goes.
     """
-    text = _MARK_AFTER_SPACE.sub("", unicodedata.normalize("NFKC", text))
-    for old, new in language.key.case.items():
-        text = text.replace(old, new)
-    text = unicodedata.normalize("NFKC", text.casefold())
-    if not text.isascii():
-        text = _NUMERAL.sub(_ascii_number, _DIGIT.sub(_ascii_digit, text))
-    return _strip(language).sub("", text)
+    return _folds(language).normal(text)
 
 
 def isolate(text: str) -> str:
@@ -138,42 +133,57 @@ def neutralise(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
-def _key_once(text: str, language: Language) -> str:
-    text = normal(text, language)
-    if not text.isprintable():
-        text = _JOINERS.sub("", _STRAY.sub("", _SPACE.sub(" ", text)))
-    if language.key.order:
-        runs, part = _order(language)
-        text = runs.sub(lambda run: _arranged(part.finditer(run[0])), text)
-    if language.key.letters:
-        text = text.translate(_letters(language))
-    for old, new in language.key.fold.items():
-        text = text.replace(old, new)
-    text = _NOT_COMPARED.sub(" ", _APOSTROPHE.sub("", text)).strip()
-    return text if language.key.spaces_matter else text.replace(" ", "")
+class _Folds:
+    """What a language pack says about keys, ready for use."""
+
+    def __init__(self, language: Language) -> None:
+        facts = language.key
+        self._case = tuple(facts.case.items())
+        self._strip = regex.compile(facts.strip, regex.VERSION1) if facts.strip else None
+        signs = [f"({part})" for part in facts.order]
+        self._runs = regex.compile(f"(?:{'|'.join(signs)}){{2,}}", regex.VERSION1) if signs else None
+        """Runs of at least two of the signs that have an order."""
+        self._sign = regex.compile("|".join(signs), regex.VERSION1)
+        """One of them, in the group of its place."""
+        self._letters = letter_table(facts.letters)
+        self._fold = tuple(facts.fold.items())
+        self._spaces_matter = facts.spaces_matter
+
+    def normal(self, text: str) -> str:
+        """The first half of a pass."""
+        if not text.isascii():
+            text = _MARK_AFTER_SPACE.sub("", unicodedata.normalize("NFKC", text))
+        for old, new in self._case:
+            text = text.replace(old, new)
+        text = text.casefold()
+        if not text.isascii():
+            text = unicodedata.normalize("NFKC", text)
+            text = _NUMERAL.sub(_ascii_number, _DIGIT.sub(_ascii_digit, text))
+        return text if self._strip is None else self._strip.sub("", text)
+
+    def once(self, text: str) -> str:
+        """One pass."""
+        text = self.normal(text)
+        if not text.isprintable():
+            text = _JOINERS.sub("", _STRAY.sub("", _SPACE.sub(" ", text)))
+        if self._runs is not None:
+            text = self._runs.sub(lambda run: _arranged(self._sign.finditer(run[0])), text)
+        if self._letters:
+            text = text.translate(self._letters)
+        for old, new in self._fold:
+            text = text.replace(old, new)
+        if not (text.isascii() and text.isalnum()):
+            text = _APOSTROPHE.sub("", text)
+            text = _NOT_COMPARED.sub(" ", text).strip()
+        return text if self._spaces_matter else text.replace(" ", "")
 
 
-@lru_cache
-def _strip(language: Language) -> regex.Pattern[str]:
-    return regex.compile(language.key.strip or "(?!)", regex.VERSION1)
-
-
-@lru_cache
-def _order(language: Language) -> tuple[regex.Pattern[str], regex.Pattern[str]]:
-    """Runs of at least two of the signs that have an order, and one of them, in the group of its place."""
-    parts = "|".join(f"({part})" for part in language.key.order)
-    return regex.compile(f"(?:{parts}){{2,}}", regex.VERSION1), regex.compile(parts, regex.VERSION1)
+_folds = lru_cache(_Folds)
 
 
 def _arranged(signs: Iterable[regex.Match[str]]) -> str:
     """The signs by place; of one place, as they stood."""
     return "".join(sign[0] for sign in sorted(signs, key=lambda sign: sign.lastindex or 0))
-
-
-@lru_cache
-def _letters(language: Language) -> dict[int, int]:
-    """The pack's letter folds as a translation table."""
-    return letter_table(language.key.letters)
 
 
 def letter_table(folds: Mapping[str, str]) -> dict[int, int]:
