@@ -13,12 +13,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import cProfile
+import itertools
 import pstats
 import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import aiohttp
 import msgspec
@@ -37,17 +39,19 @@ from adage.store.journal import Journal
 from adage.store.recorded import RecordedChat
 from adage.store.run import Run, StageState
 
+Given = TypeVar("Given")
+
 CONCURRENCY = 256
 
 
 class Proverbs:
-    """Rows as the cluster stage leaves them, in a file."""
+    """Rows as the cluster stage leaves them, in a file; `first` numbers the first of `n`, all have other texts."""
 
-    def __init__(self, n: int, file: Path) -> None:
+    def __init__(self, n: int, file: Path, first: int = 0) -> None:
         self.file = file
         file.parent.mkdir(exist_ok=True)
         lines = Lines(file)
-        for i in range(n):
+        for i in range(first, first + n):
             text = f"The lantern number {i} teaches the sparrow to wait for the harvest"
             name = proverb_id("en", text)
             row = Proverb(
@@ -118,10 +122,10 @@ def bodies_of(url: str, rows: Proverbs, folder: Path, stories: int) -> list[byte
         ]
 
 
-def timed(run: Callable[[], object]) -> tuple[float, float]:
+def timed(run: Callable[[Given], object], given: Given) -> tuple[float, float]:
     """Seconds and CPU seconds."""
     wall, cpu = time.perf_counter(), time.process_time()
-    run()
+    run(given)
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
@@ -137,28 +141,36 @@ def main() -> None:
     with Running(latency=options.latency, stories=options.stories) as server, tempfile.TemporaryDirectory() as scratch:
         rows = Proverbs(options.calls, Path(scratch) / "proverbs.jsonl")
         bodies = bodies_of(server.url, rows, Path(scratch), options.stories)
-        folders = iter(Path(scratch) / str(i) for i in range(10**6))
+        rounds_of = itertools.count(1)
 
-        def ours() -> None:
-            state = run_async(whole_stage(server.url, rows, next(folders), options.stories))
+        def fresh() -> tuple[Proverbs, Path]:
+            """Rows that no cache has seen, and an empty folder."""
+            number = next(rounds_of)
+            folder = Path(scratch) / str(number)
+            folder.mkdir()
+            return Proverbs(options.calls, folder / "proverbs.jsonl", number * options.calls), folder
+
+        def ours(given: tuple[Proverbs, Path]) -> None:
+            state = run_async(whole_stage(server.url, *given, options.stories))
             assert (state.counts.kept, state.counts.made) == (options.calls, options.stories * options.calls), (
                 state.counts
             )
 
-        def theirs() -> None:
+        def theirs(_: object) -> None:
             assert asyncio.run(bare_loop(server.url, bodies)) == options.calls
 
-        def theirs_faster() -> None:
+        def theirs_faster(_: object) -> None:
             assert run_async(bare_loop(server.url, bodies)) == options.calls
 
         if options.profile:
+            given = fresh()
             with cProfile.Profile() as profile:
-                ours()
+                ours(given)
             pstats.Stats(profile).sort_stats("tottime").print_stats(45)
             return
         sides = {"bare aiohttp": theirs, "bare, fastest loop": theirs_faster, "generate stage": ours}
-        theirs(), ours()  # a round for nothing
-        rounds = [{name: timed(side) for name, side in sides.items()} for _ in range(options.repeats)]
+        theirs(None), ours(fresh())  # a round for nothing
+        rounds = [{name: timed(side, fresh()) for name, side in sides.items()} for _ in range(options.repeats)]
     print("                      calls/s   CPU s per 1,000 calls   stage's rate against it")
     ours_s = statistics.median(times["generate stage"][0] for times in rounds)
     for name in sides:

@@ -71,6 +71,18 @@ def test_sentences_end_where_readers_end_them(code: str, text: str, expected: li
     assert sentences(text, load(code)) == expected
 
 
+@given(
+    st.text(
+        st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("a1'’.-_  \u0301\u200d\u202fあ漢ሰ🇦")),
+        max_size=25,
+    )
+)
+def test_no_word_reaches_over_a_space(text: str) -> None:
+    """So the words of a text are those of what stands between its spaces."""
+    language = load("en")
+    assert words(text, language) == [word for chunk in text.split(" ") for word in words(chunk, language)]
+
+
 @given(st.text(st.sampled_from('aB.!?…。።»"\n 3'), max_size=40))
 def test_sentences_lose_no_letter(text: str) -> None:
     """Cutting into sentences keeps every letter, in order."""

@@ -82,7 +82,7 @@ def split_thinking(text: str) -> tuple[str, str]:
     >>> split_thinking("<think>Hm.</think>{}")
     ('Hm.', '{}')
     """
-    if "<" not in text and "THINK]" not in text.upper():
+    if not any(mark in text for mark in ("<", "THINK]", "Think]", "think]")):
         return "", text.strip()
     thinking: list[str] = []
     answer: list[str] = []

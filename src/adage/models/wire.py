@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import aiohttp
+from aiohttp.connector import Connection
 from aiohttp.http_exceptions import HttpProcessingError
-from multidict import CIMultiDictProxy
 from yarl import URL
 
 
@@ -21,7 +21,8 @@ class Answer(NamedTuple):
     """What a server answered."""
 
     status: int
-    headers: CIMultiDictProxy[str]
+    headers: Mapping[str, str]
+    """Names in any case."""
     content: bytes
     """The body, decompressed."""
 
@@ -59,15 +60,7 @@ class Wire:
         request = self._request(method, url, headers)
         connection = await self._connector.connect(request, traces=[], timeout=self._timeout)
         try:
-            protocol = connection.protocol
-            if protocol is None or protocol.transport is None:
-                raise aiohttp.ServerDisconnectedError
-            protocol.set_response_params(read_until_eof=True)
-            protocol.transport.write(self._message(request, data))
-            message, payload = await protocol.read()
-            while 100 <= message.code < 200:
-                message, payload = await protocol.read()
-            answer = Answer(message.code, message.headers, await self._content(payload))
+            answer = await self._carried(connection, self._message(request, data))
         except HttpProcessingError as error:
             connection.close()
             raise aiohttp.ClientError(error.message) from error
@@ -80,6 +73,18 @@ class Wire:
     async def close(self) -> None:
         """Close the connections."""
         await self._connector.close()
+
+    async def _carried(self, connection: Connection, message: bytes) -> Answer:
+        """The answer to a message on a connection that is used for nothing else meanwhile."""
+        protocol = connection.protocol
+        if protocol is None or protocol.transport is None:
+            raise aiohttp.ServerDisconnectedError
+        protocol.set_response_params(read_until_eof=True)
+        protocol.transport.write(message)
+        head, payload = await protocol.read()
+        while 100 <= head.code < 200:  # informational; the answer follows
+            head, payload = await protocol.read()
+        return Answer(head.code, head.headers, await self._content(payload))
 
     def _request(self, method: str, url: URL, headers: Mapping[str, str]) -> aiohttp.ClientRequest:
         key = (method, url, *headers.items())
@@ -96,7 +101,8 @@ class Wire:
             target = str(request.url) if request.proxy and not request.is_ssl() else request.url.raw_path_qs
             headers = [f"{name}: {value}\r\n" for name, value in request.headers.items()]
             self._heads[request] = f"{request.method} {target} HTTP/1.1\r\n{''.join(headers)}".encode()
-        return b"%bContent-Length: %d\r\n\r\n%b" % (self._heads[request], len(data), data)
+        length = b"Content-Length: %d\r\n" % len(data) if data else b""
+        return b"%b%b\r\n%b" % (self._heads[request], length, data)
 
     async def _content(self, payload: aiohttp.StreamReader) -> bytes:
         """The body of an answer, as far as it is not too large."""

@@ -8,7 +8,7 @@ soft one flags it. Texts are compared as sets of traces, and the traces of a wor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import regex
@@ -103,10 +103,10 @@ def _chunks(language: Language) -> Callable[[str], tuple[tuple[str, str], ...]]:
 
     No word has a space in it, so those of a text are those of its chunks, of which most are as frequent as words.
     """
-    form_of = _former(language)
 
     def within(chunk: str) -> tuple[tuple[str, str], ...]:
-        return tuple((form, word) for word in words(chunk, language) for form, content in [form_of(word)] if content)
+        formed = [(*_form(word, language), word) for word in words(chunk, language)]
+        return tuple([(form, word) for form, content, word in formed if content])
 
     return lru_cache(maxsize=1 << 13)(within)
 
@@ -226,13 +226,7 @@ def _pieces(text: str, language: Language) -> Iterator[_Word]:
                 yield _Word(piece, piece, True, (), (), frozenset())
 
 
-@lru_cache
-def _former(language: Language) -> Callable[[str], tuple[str, bool]]:
-    """`_form` in one language, with the last words remembered."""
-    return lru_cache(maxsize=1 << 13)(partial(_form, language))
-
-
-def _form(language: Language, surface: str) -> tuple[str, bool]:
+def _form(surface: str, language: Language) -> tuple[str, bool]:
     """Key of a word, and whether it is a content word."""
     form = fresh_key(surface, language)
     spelled = letters(form)
@@ -248,7 +242,7 @@ def _form(language: Language, surface: str) -> tuple[str, bool]:
 @lru_cache(maxsize=1 << 18)
 def _from_surface(surface: str, language: Language) -> _Word:
     """A word recognised by its form, stems, root, skeletons and n-grams, as far as the pack has them."""
-    form, content = _former(language)(surface)
+    form, content = _form(surface, language)
     bare = normal(surface, language)
     paths = suffix_paths(form, language)
     ends = list(dict.fromkeys(path[-1] for path in paths))

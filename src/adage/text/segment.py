@@ -50,6 +50,8 @@ def words(text: str, language: Language) -> list[str]:
         return [token.surface for token in lemmas(text, language) if _HAS_LETTER.search(token.surface)]
     if language.segment.words == "runs":
         return [run for run in _RUN.findall(text) if _HAS_LETTER.search(run)]
+    if text.isascii() and text.isalnum():
+        return [text]
     parts = _BOUNDARY.split(text, concurrent=False)  # short enough not to give way to other threads
     return [part for part in parts if part.isalnum() or (part != " " and _HAS_LETTER.search(part, concurrent=False))]
 
