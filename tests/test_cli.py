@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
@@ -334,6 +336,33 @@ def test_failed_rows_give_exit_code_1(space: Workspace, served: FakeEndpoint) ->
         refused(adage("build", space.folder), "rows failed", "failed.jsonl", "max_failed", code=1)
     finally:
         served.reply = usual
+
+
+def test_an_interrupted_build_says_how_to_go_on(space: Workspace, served: FakeEndpoint) -> None:
+    """Ctrl-C ends a build without a traceback, and what was answered by then is not asked again."""
+    usual, before = served.reply, served.calls
+    command = [sys.executable, "-c", "from adage.cli import main; main()", "build", str(space.folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+
+        def interrupting(body: dict[str, Any]) -> object:
+            if served.calls - before == 40:
+                process.send_signal(signal.SIGINT)
+            return usual(body)
+
+        served.reply = interrupting
+        try:
+            shown, told = process.communicate(timeout=60)
+        finally:
+            served.reply = usual
+    done = subprocess.CompletedProcess(command, process.returncode, shown, told)
+    refused(done, "interrupted", "run the same command again to go on", code=130)
+    asked = served.calls - before
+    assert adage("build", space.folder).returncode == 0
+    whole = workspace(space.folder.parent / "whole", served.url)
+    middle = served.calls - before
+    assert adage("build", whole.folder).returncode == 0
+    assert middle - (served.calls - before - middle) <= 16, "more than the calls in flight were made again"
+    assert 40 <= asked < middle
 
 
 def test_a_budget_ends_with_its_figures_and_exit_code_3(space: Workspace) -> None:

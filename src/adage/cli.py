@@ -6,6 +6,8 @@ import gc
 import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -17,7 +19,7 @@ from rich.text import Text
 from adage import api, terminal
 from adage.analyser import Figures
 from adage.corpus.read import ReadOptions
-from adage.errors import AdageError, MissingKey
+from adage.errors import AdageError, Interrupted, MissingKey
 from adage.evaluation.ask import Labels, Rotations
 from adage.pipeline import NAMES
 from adage.story import sample_items
@@ -53,6 +55,17 @@ def main() -> NoReturn:
         err.print(Text(harmless(f"adage: {error}")), soft_wrap=True)
         sys.exit(error.exit_code)
     sys.exit(0)
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """Tell an interruption as what it is, with the way to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(
+            "interrupted", hint="run the same command again to go on: what models have answered is stored"
+        ) from None
 
 
 def calm_collector() -> None:
@@ -126,7 +139,7 @@ def build(
 
     With `--batch-in` alone, responses are stored and nothing is built.
 
-    Exit codes: 0 done, 1 done with failed rows, 2 bad input, 3 stopped by a limit.
+    Exit codes: 0 done, 1 done with failed rows, 2 bad input, 3 stopped by a limit, 130 interrupted.
 
     Example: `adage build mine --until filter --limit 50`
     """
@@ -142,17 +155,18 @@ def build(
         _take_in(recipe, batch_in, quiet=as_json and batch_out is not None, as_json=as_json)
         if batch_out is None:
             return
-    built = api.build(
-        recipe,
-        until=until,
-        start=start,
-        limit=limit,
-        replay=replay,
-        recalibrate=recalibrate,
-        batch_out=batch_out,
-        out=to,
-        watcher=terminal.Reporter(out, quiet=as_json),
-    )
+    with resumable():
+        built = api.build(
+            recipe,
+            until=until,
+            start=start,
+            limit=limit,
+            replay=replay,
+            recalibrate=recalibrate,
+            batch_out=batch_out,
+            out=to,
+            watcher=terminal.Reporter(out, quiet=as_json),
+        )
     if as_json:
         _print_json(built)
     else:
@@ -213,7 +227,8 @@ def demo(
 
     Example: `adage demo --out demo`
     """
-    results = api.demo(to, watcher=lambda name: terminal.Reporter(out, quiet=as_json, name=name))
+    with resumable():
+        results = api.demo(to, watcher=lambda name: terminal.Reporter(out, quiet=as_json, name=name))
     if as_json:
         _print_json(results)
     else:
@@ -262,32 +277,33 @@ def evaluate(
 ) -> None:
     """Ask models the questions of benchmarks, zero-shot; go on where an earlier run stopped.
 
-    Exit codes: 0 done, 1 done with failed answers, 2 bad input, 3 stopped by a limit.
+    Exit codes: 0 done, 1 done with failed answers, 2 bad input, 3 stopped by a limit, 130 interrupted.
 
     Example: `adage evaluate demo/capr-ja --model gemma3-270m --method letter --method generate`
     """
-    done = api.evaluate(
-        benchmarks,
-        models=model or (),
-        roster=roster,
-        methods=method or ("letter",),
-        prompt=prompt,
-        labels=labels,
-        phrasings=phrasings,
-        rotations=rotations,
-        choices_only=choices_only,
-        limit=limit,
-        sample=sample,
-        seed=seed,
-        split=split,
-        assembly=assembly,
-        language=language,
-        layout=layout,
-        max_calls=max_calls,
-        replay=replay,
-        out=to,
-        watcher=terminal.EvaluationReporter(out, quiet=as_json),
-    )
+    with resumable():
+        done = api.evaluate(
+            benchmarks,
+            models=model or (),
+            roster=roster,
+            methods=method or ("letter",),
+            prompt=prompt,
+            labels=labels,
+            phrasings=phrasings,
+            rotations=rotations,
+            choices_only=choices_only,
+            limit=limit,
+            sample=sample,
+            seed=seed,
+            split=split,
+            assembly=assembly,
+            language=language,
+            layout=layout,
+            max_calls=max_calls,
+            replay=replay,
+            out=to,
+            watcher=terminal.EvaluationReporter(out, quiet=as_json),
+        )
     if as_json:
         _print_json(done)
     else:

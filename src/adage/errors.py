@@ -1,7 +1,8 @@
 """Every error ADAGE raises on purpose, as one tree that can be read at a glance.
 
 An `AdageError` is a message for a person: what went wrong, the value, what was expected, and in `hint` the next
-step. `exit_code` is what the command line returns: 2 for bad usage or input, 3 for a stop at a limit.
+step. `exit_code` is what the command line returns: 2 for bad usage or input, 3 for a stop at a limit, 130 (as a shell
+says it) for an interruption.
 """
 
 from __future__ import annotations
@@ -154,3 +155,9 @@ class TooManyFailures(AdageError):
     """More rows failed than `max_failed` allows; the build stopped before the next stage."""
 
     exit_code = 1
+
+
+class Interrupted(AdageError):
+    """Somebody pressed Ctrl-C; what models had answered by then is stored."""
+
+    exit_code = 130

@@ -201,6 +201,8 @@ def read_results(paths: Sequence[Path]) -> list[Evaluated]:
     found: list[Evaluated] = []
     benchmarks: dict[Path, Benchmark] = {}
     for path in paths:
+        if not path.exists():
+            raise StoreError(f"there is no {str(path)!r}", hint="name a folder that `adage evaluate` has written")
         headers = [path] if path.is_file() else sorted(path.glob("*.json")) + sorted(path.glob("*/*.json"))
         headers = [header for header in headers if header.parent.name != "benchmarks"]
         if not headers:
