@@ -43,12 +43,12 @@ def benchmark(size: int = 8, *, language: str = "en", n: int = 4) -> Benchmark:
     return Benchmark(name=f"quiz-{language}", language=language, questions=tuple(question(i, n=n) for i in range(size)))
 
 
-def write(path: Path, size: int = 8) -> Path:
+def write(path: Path, size: int = 8, language: str = "en") -> Path:
     """The same questions as a file that `adage evaluate` reads."""
     rows = [
         {
             "id": each.id,
-            "language": "en",
+            "language": language,
             "scenario": each.scenario,
             "choices": each.options,
             "answer": each.gold[0],

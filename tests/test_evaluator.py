@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -22,6 +23,7 @@ from adage.errors import LimitReached, RecipeError
 from adage.evaluation.ask import Plan
 from adage.evaluation.result import read_results
 from adage.evaluator import evaluate, judges_of
+from adage.language import load_file
 from adage.models.local import identity_of
 from endpoint import FakeEndpoint, status, top_logprobs
 from quiz import write
@@ -31,6 +33,23 @@ version: 1
 models:
   - {name: weak, kind: scripted, family: F, parameters: 1, skill: 0.1, position: [2.0]}
   - {name: strong, kind: scripted, family: F, parameters: 8, skill: 0.9}
+"""
+
+PACK = """
+code = "ka"
+name = "Georgian"
+native_name = "ქართული"
+scripts = ["Geor"]
+
+[words]
+name = "ანდაზა"
+
+[evaluate]
+questions = ["რომელი {unit} უხდება ამბავს?"]
+letter = "უპასუხე მხოლოდ ასოთი."
+text = "დაწერე მხოლოდ {unit}."
+generate = "დაასრულე სტრიქონით: პასუხი და ასო."
+cue = "პასუხი: "
 """
 
 
@@ -162,6 +181,35 @@ async def test_a_model_that_cannot_be_asked_does_not_stop_the_others(quiz: Path,
     assert f"no connection to {dead.removeprefix('http://')}" in gone[0]
     assert "cannot be scored behind the chat template" in texts
     assert "gives no log-probabilities" in letters
+
+
+async def test_models_can_be_asked_by_a_language_pack_of_ones_own(tmp_path: Path) -> None:
+    """The pack's words stand in the prompt, and the result says whose they are."""
+    quiz = write(tmp_path / "quiz.jsonl", 12, language="ka")
+    pack = tmp_path / "ka.toml"
+    pack.write_text(PACK, encoding="utf-8")
+    asked: list[str] = []
+
+    def reply(body: dict[str, Any]) -> str:
+        asked.append(body["messages"][-1]["content"])
+        return "პასუხი: B"
+
+    async with FakeEndpoint(reply) as endpoint:
+        plan = Plan(methods=("generate",), packs=(load_file(pack),))
+        done = await evaluate([quiz], models=[f"{endpoint.url}#fake"], plan=plan, folder=tmp_path / "out")
+    assert all("რომელი ანდაზა უხდება ამბავს?" in prompt for prompt in asked)
+    assert done.scores[0].result.condition.prompt == "native"
+    assert done.scores[0].result.statuses == {"answered": 12}
+    assert any("pack of the user's own" in note for note in done.scores[0].result.notes)
+
+
+def test_a_pack_that_no_benchmark_speaks_is_refused(quiz: Path, roster: Path, tmp_path: Path) -> None:
+    """It was meant for something: the languages that there are, are named."""
+    pack = tmp_path / "ka.toml"
+    pack.write_text(PACK, encoding="utf-8")
+    with pytest.raises(RecipeError, match="'ka'") as caught:
+        run(quiz, "--roster", roster, "--pack", pack, "--out", tmp_path / "out")
+    assert "en" in caught.value.hint
 
 
 async def test_failed_answers_are_counted_apart(quiz: Path, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from adage.evaluation.present import asked_of
 from adage.evaluation.roster import load_roster, pick
 from adage.evaluator import Evaluation
 from adage.evaluator import evaluate as _evaluate
-from adage.language import load
+from adage.language import load, load_file
 from adage.models.base import Message
 from adage.models.batch import TakenIn
 from adage.models.local import LocalModel
@@ -134,6 +134,7 @@ def evaluate(
     split: str = "",
     assembly: str = "",
     language: str = "",
+    packs: Sequence[Path] = (),
     layout: str = "",
     max_calls: int | None = None,
     replay: bool = False,
@@ -151,6 +152,7 @@ def evaluate(
         limit=limit,
         sample=sample,
         seed=seed,
+        packs=tuple(load_file(pack) for pack in packs),
     )
     return run_async(
         _evaluate(

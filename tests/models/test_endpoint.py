@@ -353,3 +353,14 @@ async def test_a_bug_in_the_reader_is_not_a_model_error(server):
             await client.endpoint.post("chat/completions", BODY, lambda _: 1 // 0)
     assert client.endpoint.limits.gate.in_flight == 0
     assert not issubclass(ZeroDivisionError, ModelError)
+
+
+@pytest.mark.parametrize("named", ["http://[bad", "http://h:99999", "//x", "socks5://amina:sesame@127.0.0.1:9"])
+async def test_a_proxy_that_is_no_address_is_named(monkeypatch, named):
+    """The variable to correct is said, without the password in it."""
+    monkeypatch.setenv("http_proxy", named)
+    monkeypatch.setenv("no_proxy", "")
+    async with Client("http://models.example/v1") as client:
+        with pytest.raises(EndpointUnreachable, match="http_proxy") as caught:
+            await client.post()
+    assert "sesame" not in str(caught.value)

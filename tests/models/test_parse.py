@@ -139,6 +139,7 @@ def test_thinking_is_kept_apart():
     reply = ChatReply(text='<think>Then this.</think>{"theme": "hope"}', reasoning="First that.")
     assert parse_json(reply, Label).thinking == "First that.\nThen this."
     assert split_thinking("[THINK]a[/THINK]b<think>c</think>d") == ("ac", "bd")
+    assert split_thinking("[THink]a[/THink]b") == ("a", "b")
     assert split_thinking("no thinking") == ("", "no thinking")
 
 

@@ -1,6 +1,8 @@
 """HTTP exchanges against raw sockets: what aiohttp's connections do for us must still be done without its requests."""
 
 import asyncio
+import gzip
+import socket
 from contextlib import asynccontextmanager
 
 import aiohttp
@@ -49,7 +51,9 @@ async def talking(*answers, most_bytes=1 << 20, through=False):
     listener = await asyncio.start_server(server.serve, "127.0.0.1", 0)
     address = f"127.0.0.1:{listener.sockets[0].getsockname()[1]}"
     wire = Wire(
-        connect_timeout_s=2, proxy=f"http://amina:s%C3%A9same@{address}" if through else None, most_bytes=most_bytes
+        connect_timeout_s=2,
+        proxy=URL(f"http://amina:s%C3%A9same@{address}") if through else None,
+        most_bytes=most_bytes,
     )
     try:
         yield wire, URL(f"http://{address}/v1/x y?ü=1"), server
@@ -104,6 +108,56 @@ async def test_a_connection_that_is_over_is_not_used_again():
             assert server.connections == 3
 
 
+async def test_what_a_server_says_unasked_is_no_answer():
+    """Bytes that come while a connection is idle must not be read as the answer to the next request."""
+
+    async def serve(reader, writer):
+        async with asyncio.timeout(5):
+            await reader.readuntil(b"[]")
+            writer.write(OK)
+            await writer.drain()
+            await asyncio.sleep(0.02)
+            writer.write(OK.replace(b"{}", b"[]"))
+            await reader.read()
+            writer.close()
+
+    listener = await asyncio.start_server(serve, "127.0.0.1", 0)
+    wire = Wire(connect_timeout_s=2, proxy=None, most_bytes=100)
+    url = URL(f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/")
+    for _ in range(3):
+        assert (await wire.exchange("POST", url, HEADERS, b"[]")).content == b"{}"
+        await asyncio.sleep(0.05)
+    await wire.close()
+    listener.close()
+
+
+async def test_a_server_that_changes_the_protocol_is_not_waited_for():
+    """After 101 nothing else comes."""
+    async with talking(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n") as (
+        wire,
+        url,
+        _,
+    ):
+        assert (await wire.exchange("POST", url, HEADERS, b"[]")).status == 101
+
+
+async def test_a_connection_that_is_not_made_in_time_is_told_from_a_late_answer():
+    """The queue of a listener that accepts nobody fills up; who comes then gets no answer at all."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        queued = [socket.socket() for _ in range(4)]
+        for each in queued:
+            each.setblocking(False)
+            each.connect_ex(listener.getsockname())
+        wire = Wire(connect_timeout_s=0.1, proxy=None, most_bytes=100)
+        with pytest.raises(aiohttp.ConnectionTimeoutError):
+            await wire.exchange("POST", URL(f"http://127.0.0.1:{listener.getsockname()[1]}/"), HEADERS, b"[]")
+        await wire.close()
+        for each in queued:
+            each.close()
+
+
 async def test_a_cancelled_exchange_takes_its_connection_with_it():
     """The answer to a request that nobody waits for must not be read as that to the next."""
     async with talking(b"HTTP/1.1 200 OK\r\n", OK) as (wire, url, server):
@@ -121,7 +175,9 @@ async def test_the_size_is_bounded_whether_or_not_it_is_announced():
     length = b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n" + bytes(200_000)
     chunks = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"186a0\r\n%b\r\n" % bytes(100_000) * 2
     small = b"HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n" + bytes(101)
-    for answer, most in ((length, 100_000), (chunks, 100_000), (small, 100)):
+    packed = gzip.compress(bytes(200_000))
+    bomb = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%b" % (len(packed), packed)
+    for answer, most in ((length, 100_000), (chunks, 100_000), (small, 100), (bomb, 100_000)):
         async with talking(answer, most_bytes=most) as (wire, url, _):
             with pytest.raises(TooLarge):
                 await wire.exchange("POST", url, HEADERS, b"[]")

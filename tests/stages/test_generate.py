@@ -109,6 +109,15 @@ async def test_a_reply_in_another_language_is_asked_again_once(code, right, wron
         await run_stage(stage(model(lambda *_: [wrong]), n=1, code=code), [GOAT])
 
 
+@pytest.mark.parametrize("n", [100, 250, 500, 1000])
+async def test_the_language_of_a_long_reply_is_judged_by_all_of_it(n):
+    """Letters that alternate with spaces are seen; a beginning in the language does not hide the rest."""
+    (outcome,) = await run_stage(stage(model(lambda *_: ["ሰ " * n]), n=1, code="am"), [GOAT])
+    assert len(outcome.rows) == 1
+    with pytest.raises(UnparsableReply, match="must be written in Amharic"):
+        await run_stage(stage(model(lambda *_: ["ሰ" * n + "a" * 2 * n]), n=1, code="am"), [GOAT])
+
+
 async def test_scenarios_by_hand_replace_the_model():
     """A proverb with scenarios by hand is not asked for, and is never short; without a model the rest is dropped."""
     hand = {GOAT.id: [HandScenario(proverb="x", text=" By hand. ", domain="farm", by="Ana")]}

@@ -56,6 +56,15 @@ async def test_many_puts_share_few_commits(path):
         assert len(journal.known(request(n).key() for n in range(6000))) == 5000
 
 
+async def test_a_reply_that_is_no_text_harms_nobody_else(path):
+    """Half a character cannot be stored: its own call is told, and the others are committed."""
+    with Journal(path) as journal:
+        puts = (journal.put(request(n).key(), request(n), ChatReply(text=text)) for n, text in enumerate("a\ud800b"))
+        first, half, last = await asyncio.gather(*puts, return_exceptions=True)
+        assert (first.text, type(half), last.text) == ("a", UnicodeEncodeError, "b")
+        assert journal.verify() == 2
+
+
 async def test_many_replies_are_found_at_once(path):
     """Those that are stored, by key; the others are left out."""
     with Journal(path) as journal:

@@ -25,7 +25,7 @@ from adage.evaluation.present import (
     wording_of,
 )
 from adage.evaluation.result import Answer, Benchmark, Condition, Method, Question, Result, Shown, Status, Subject
-from adage.language import Language, load
+from adage.language import Language, fingerprint, load
 from adage.models.base import ChatReply, ChatRequest
 from adage.models.score import Scorer, Scores, extended, letters_request, scores_of, texts_request
 from adage.store.recorded import RecordedChat
@@ -53,6 +53,13 @@ class Plan(NamedTuple):
     limit: int | None = None
     sample: int | None = None
     seed: int = 0
+    packs: tuple[Language, ...] = ()
+    """Language packs of the user's own, in place of the packaged ones."""
+
+    def language_of(self, code: str) -> Language:
+        """The language of a BCP 47 code; raises `LanguageError` for one that is not known."""
+        known = load(code)
+        return next((pack for pack in self.packs if pack.code == known.code), known)
 
 
 class Candidate(NamedTuple):
@@ -173,11 +180,13 @@ async def _prepare(
     candidate: Candidate, benchmark: Benchmark, method: Asked, plan: Plan
 ) -> tuple[Asking, Condition, tuple[str, ...]]:
     """Find out in which form this model can be asked; what could not be as wished is said in the notes."""
-    language = load(benchmark.language)
-    wording = wording_of(benchmark, plan.prompt)
+    language = plan.language_of(benchmark.language)
+    wording = wording_of(benchmark, plan.prompt, plan.language_of)
     template = candidate.template and await candidate.scorer.has_template()
     form = Form(wording, method, template, shown=plan.shown)
     notes = [*wording.notes, *candidate.notes]
+    if language in plan.packs:
+        notes.append(f"with a language pack of the user's own ({fingerprint(language)[:8]})")
     labels: Labels = "latin"
     if plan.labels == "native" and method != "text":
         most = max(len(question.options) for question in benchmark.questions)

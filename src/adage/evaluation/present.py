@@ -7,7 +7,7 @@ texts of a question ever enter a prompt; both are data, and neither can pass for
 from __future__ import annotations
 
 import string
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Literal, NamedTuple
 
@@ -53,8 +53,8 @@ class Wording(Record, frozen=True, kw_only=True):
         return str(getattr(self.texts, asked)).format(unit=self.unit)
 
 
-def wording_of(benchmark: Benchmark, prompt: str = _NATIVE) -> Wording:
-    """The words for a benchmark: in its own language, or in that of `prompt`.
+def wording_of(benchmark: Benchmark, prompt: str = _NATIVE, language_of: Callable[[str], Language] = load) -> Wording:
+    """The words for a benchmark: in its own language, or in that of `prompt`, by the packs that `language_of` finds.
 
     A language without instructions is asked in English, which the result then says.
 
@@ -62,8 +62,7 @@ def wording_of(benchmark: Benchmark, prompt: str = _NATIVE) -> Wording:
         RecipeError: `prompt` is a language without instructions.
         LanguageError: it is no language.
     """
-    native = load(benchmark.language)
-    pack = native if prompt == _NATIVE else load(prompt)
+    pack = language_of(benchmark.language if prompt == _NATIVE else prompt)
     notes: tuple[str, ...] = ()
     if not pack.evaluate.questions:
         if prompt != _NATIVE:
@@ -72,7 +71,7 @@ def wording_of(benchmark: Benchmark, prompt: str = _NATIVE) -> Wording:
                 hint="use --prompt native or --prompt en, or add a table [evaluate] to the language pack",
             )
         notes = (f"asked in English: there are no instructions in {pack.name}",)
-        pack, prompt = load(_FALLBACK), _FALLBACK
+        pack, prompt = language_of(_FALLBACK), _FALLBACK
     named = prompt if prompt == _NATIVE else pack.code
     return Wording(prompt=named, texts=pack.evaluate, unit=benchmark.unit or pack.words.name, notes=notes)
 

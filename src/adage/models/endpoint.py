@@ -7,6 +7,7 @@ import email.utils
 import json
 import os
 import random
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
@@ -319,10 +320,26 @@ def _checked(base_url: str) -> URL:
     return url
 
 
-def _proxy_for(url: URL) -> str | None:
-    """Proxy that the environment sets for this address; never for the machine itself."""
+def _proxy_for(url: URL) -> URL | None:
+    """Proxy that the environment sets for this address; never for the machine itself.
+
+    Raises:
+        EndpointUnreachable: it is no address of a proxy.
+    """
     host = url.host or ""
-    return None if host in _LOOPBACK or proxy_bypass(host) else getproxies().get(url.scheme)
+    named = None if host in _LOOPBACK or proxy_bypass(host) else getproxies().get(url.scheme)
+    if not named:
+        return None
+    try:
+        proxy = URL(named if "://" in named else f"http://{named}")
+    except ValueError:
+        proxy = URL()
+    if proxy.scheme not in {"http", "https"} or not proxy.host:
+        raise EndpointUnreachable(
+            f"the proxy that the environment names for {url.scheme} is not usable: {re.sub('//.*@', '//', named)!r}",
+            hint=f"expected host:port or http://host:port; correct or unset the variable {url.scheme}_proxy",
+        )
+    return proxy
 
 
 def _retry_after(value: str | None) -> float | None:

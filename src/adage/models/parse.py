@@ -82,7 +82,7 @@ def split_thinking(text: str) -> tuple[str, str]:
     >>> split_thinking("<think>Hm.</think>{}")
     ('Hm.', '{}')
     """
-    if not any(mark in text for mark in ("<", "THINK]", "Think]", "think]")):
+    if not any(mark in text for mark in ("<", "K]", "k]")):  # the end of [THINK] in either case
         return "", text.strip()
     thinking: list[str] = []
     answer: list[str] = []

@@ -16,6 +16,11 @@ from aiohttp.connector import Connection
 from aiohttp.http_exceptions import HttpProcessingError
 from yarl import URL
 
+_DRAWN = 4
+"""Connections that are looked at for one exchange."""
+_SWITCHING = 101
+"""Status of a server that goes on in another protocol: no HTTP follows."""
+
 
 class Answer(NamedTuple):
     """What a server answered."""
@@ -36,13 +41,13 @@ class Wire:
 
     Args:
         connect_timeout_s: Seconds that a new connection may take. An exchange as a whole has no limit of its own.
-        proxy: Address of the proxy to go through, if any.
+        proxy: The proxy to go through, if any; with name and password where it wants them.
         most_bytes: Size of the largest answer that is read.
     """
 
-    def __init__(self, *, connect_timeout_s: float, proxy: str | None, most_bytes: int) -> None:
+    def __init__(self, *, connect_timeout_s: float, proxy: URL | None, most_bytes: int) -> None:
         self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout_s)
-        self._proxy = None if proxy is None else URL(proxy)
+        self._proxy = proxy
         self._most_bytes = most_bytes
         self._connector = aiohttp.TCPConnector(limit=0, ttl_dns_cache=300)
         self._requests: dict[tuple[object, ...], aiohttp.ClientRequest] = {}
@@ -58,14 +63,13 @@ class Wire:
             aiohttp.ClientError: no connection, one that broke off, or an answer that is no HTTP.
         """
         request = self._request(method, url, headers)
-        connection = await self._connector.connect(request, traces=[], timeout=self._timeout)
+        connection = await self._connected(request)
         try:
             answer = await self._carried(connection, self._message(request, data))
-        except HttpProcessingError as error:
+        except BaseException as error:
             connection.close()
-            raise aiohttp.ClientError(error.message) from error
-        except BaseException:
-            connection.close()
+            if isinstance(error, HttpProcessingError):
+                raise aiohttp.ClientError(error.message) from error
             raise
         connection.release()
         return answer
@@ -73,6 +77,18 @@ class Wire:
     async def close(self) -> None:
         """Close the connections."""
         await self._connector.close()
+
+    async def _connected(self, request: aiohttp.ClientRequest) -> Connection:
+        """A connection on which nothing has been left or said since it was last used."""
+        for _ in range(_DRAWN):
+            try:
+                connection = await self._connector.connect(request, traces=[], timeout=self._timeout)
+            except TimeoutError as error:
+                raise aiohttp.ConnectionTimeoutError(f"none within {self._timeout.sock_connect:g} s") from error
+            if connection.protocol is not None and not connection.protocol.should_close:
+                return connection
+            connection.close()
+        raise aiohttp.ServerDisconnectedError
 
     async def _carried(self, connection: Connection, message: bytes) -> Answer:
         """The answer to a message on a connection that is used for nothing else meanwhile."""
@@ -82,7 +98,7 @@ class Wire:
         protocol.set_response_params(read_until_eof=True)
         protocol.transport.write(message)
         head, payload = await protocol.read()
-        while 100 <= head.code < 200:  # informational; the answer follows
+        while 100 <= head.code < 200 and head.code != _SWITCHING:  # informational; the answer follows
             head, payload = await protocol.read()
         return Answer(head.code, head.headers, await self._content(payload))
 
@@ -106,9 +122,9 @@ class Wire:
 
     async def _content(self, payload: aiohttp.StreamReader) -> bytes:
         """The body of an answer, as far as it is not too large."""
-        content = bytearray(await payload.readany())
-        while len(content) <= self._most_bytes and not payload.at_eof():
+        content = bytearray()
+        while not payload.at_eof():
             content += await payload.readany()
-        if len(content) > self._most_bytes:
-            raise TooLarge(f"sent more than {self._most_bytes >> 20} MB")
+            if len(content) > self._most_bytes:
+                raise TooLarge(f"it sent more than {self._most_bytes >> 20} MB")
         return bytes(content)

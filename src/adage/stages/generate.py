@@ -164,7 +164,7 @@ class Generate(Stage[Proverb, Named, Unmatched, Scenario]):
         written = "".join(answer.scenarios)
         if not written.strip():
             return "there is no scenario in it"
-        sample = written[:: 1 + len(written) // _SAMPLE]
+        sample = written[:: 1 + len(written) // _SAMPLE | 1]  # an odd step: letters may alternate with spaces
         if script_share(sample, self._language.scripts) < _MIN_SCRIPT_SHARE:
             return f"the scenarios must be written in {self._language.name}"
         return ""

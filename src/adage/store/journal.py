@@ -64,8 +64,8 @@ Tell = Callable[[ChatReply | StoreError], None]
 class _Put(NamedTuple):
     """A call waiting to be written, and who is told when it is."""
 
-    key: str
-    request: str
+    row: tuple[str, str, str]
+    """Key, request and reply as they are stored."""
     reply: ChatReply
     loop: asyncio.AbstractEventLoop
     tell: Tell
@@ -128,10 +128,15 @@ class Journal:
         return await done
 
     def store(self, key: str, request: ChatRequest, reply: ChatReply, tell: Tell) -> None:
-        """`put` for who wants to be told instead of to wait; a call that is told must not raise."""
+        """`put` for who wants to be told instead of to wait; a call that is told must not raise.
+
+        Raises:
+            UnicodeEncodeError: the reply holds half a character (a lone surrogate).
+        """
         if self._closed:
             raise JournalError(f"the journal {str(self.path)!r} is closed")
-        self._queue.put(_Put(key, request.canonical().decode(), reply, asyncio.get_running_loop(), tell))
+        row = (key, request.canonical().decode(), msgspec.json.encode(reply).decode())
+        self._queue.put(_Put(row, reply, asyncio.get_running_loop(), tell))
 
     def stats(self) -> JournalStats:
         """Counts over all stored calls."""
@@ -247,12 +252,12 @@ class Journal:
 
         One statement for all rows: each statement gives the interpreter to the event loop and must wait to get it back.
         """
-        rows = [part for put in group for part in (put.key, put.request, msgspec.json.encode(put.reply).decode())]
+        values = [value for put in group for value in put.row]
         insert = f"INSERT OR IGNORE INTO calls VALUES {', '.join(['(?, ?, ?)'] * len(group))}"  # noqa: S608 - no values
         self._writer.execute("BEGIN IMMEDIATE")
         try:
-            all_new = self._writer.execute(insert, rows).rowcount == len(group)
-            held = [put.reply if all_new else self._held(put.key) for put in group]
+            all_new = self._writer.execute(insert, values).rowcount == len(group)
+            held = [put.reply if all_new else self._held(put.row[0]) for put in group]
             self._writer.execute("COMMIT")
         except BaseException:
             if self._writer.in_transaction:

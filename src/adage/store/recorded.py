@@ -62,7 +62,7 @@ class _Asked:
 
 
 class RecordedChat:
-    """A chat model behind the journal: looks there first, and stores a reply before giving it out.
+    """A chat model behind the journal: looks there first, and stores a reply before giving it out. For one event loop.
 
     Identical requests in flight are sent once. A call goes on, and is stored, when those who wait for it are cancelled;
     `close` ends it. With `replay` the model is never called. `meter` is asked before each call; models of one build
