@@ -19,9 +19,9 @@ def test_every_error_is_an_adage_error_with_a_docstring():
 
 
 def test_exit_codes():
-    """1 for rows that failed, 3 for a stop at a limit, 2 for everything else."""
+    """1 for rows that failed, 3 for a stop at a limit, 130 for Ctrl-C, 2 for everything else."""
     codes = {kind.__name__: kind.exit_code for kind in KINDS if kind.exit_code != 2}
-    assert codes == {"TooManyFailures": 1, "LimitReached": 3}
+    assert codes == {"TooManyFailures": 1, "LimitReached": 3, "Interrupted": 130}
 
 
 def test_only_errors_of_one_request_end_a_row_alone():
