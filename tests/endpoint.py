@@ -152,7 +152,7 @@ class FakeEndpoint:
             self._runner = None
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
-        return await self._served(request, self._completion)
+        return await self._served(request, self.completion)
 
     async def _embeddings(self, request: web.Request) -> web.StreamResponse:
         return await self._served(request, _embeddings)
@@ -173,7 +173,8 @@ class FakeEndpoint:
         finally:
             self.in_flight -= 1
 
-    def _completion(self, body: Body) -> Body:
+    def completion(self, body: Body) -> Body:
+        """The answer to a chat that nothing is wrong with."""
         made = self.reply(body)
         if isinstance(made, dict):
             return made

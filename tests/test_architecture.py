@@ -16,10 +16,10 @@ from adage.language import available
 SRC = Path(__file__).parents[1] / "src" / "adage"
 FILES = sorted(SRC.rglob("*.py"))
 ORDER = (
-    "errors", "records", "text.scripts", "language", "text", "recipe", "models.base", "models.parse", "models.ask",
-    "store", "models", "corpus", "stage", "stages", "evaluation", "analysis", "cast", "engine", "pipeline", "export",
-    "builder", "evaluator", "analyser", "planner", "story", "showcase", "scaffold", "packs",
-    "skeleton", "api", "terminal", "cli",
+    "errors", "records", "text.scripts", "language", "text", "keys", "recipe", "models.base", "models.parse",
+    "models.ask", "store", "models", "corpus", "stage", "stages", "evaluation", "analysis", "cast", "engine",
+    "pipeline", "export", "forecast", "accounts", "builder", "evaluator", "analyser", "planner", "story", "showcase",
+    "scaffold", "packs", "skeleton", "api", "bill", "terminal", "cli", "__main__",
 )  # fmt: skip
 """Parts of the package, each of which imports earlier ones only; the longest name that fits a module counts."""
 

@@ -85,6 +85,17 @@ def test_keys_that_are_not_set_are_named_before_anything_runs(tmp_path, monkeypa
         check_keys(parse_recipe(text, Path("r.yaml")))
 
 
+def test_one_variable_is_named_with_every_model_that_needs_it(tmp_path, monkeypatch):
+    """Each model once, whatever roles it plays; every variable that lacks."""
+    for name in ("ADAGE_TEST_KEY", "ADAGE_OTHER_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    also = "  nigh: {kind: endpoint, base_url: 'http://localhost:9/v1', model: n, key_env: ADAGE_TEST_KEY}\n"
+    roles = "roles: {labeller: far, generator: nigh, judges: [far, nigh, idle]}\n"
+    made = recipe(tmp_path, MODELS + also + roles)
+    with pytest.raises(MissingKey, match=r"ADAGE_OTHER_KEY \(for idle\), ADAGE_TEST_KEY \(for far, nigh\) is not set"):
+        check_keys(made)
+
+
 async def test_a_replay_needs_no_key(tmp_path, monkeypatch):
     """Answers come from the stores alone."""
     monkeypatch.delenv("ADAGE_TEST_KEY", raising=False)

@@ -10,16 +10,24 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from importlib.metadata import version
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 from ruamel.yaml import YAML
+from typer.testing import CliRunner
 
-from endpoint import FakeEndpoint
+from adage.cli import app
+from adage.errors import AdageError
+from endpoint import FakeEndpoint, Fault
+from quiz import write
 from workspace import Workspace, workspace
 
 COMMANDS = ("init", "inspect", "build", "status", "show", "demo")
+KEY = "sk-very-secret-0815"
 
 
 def adage(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -106,6 +114,13 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     assert shown.returncode == 0
     assert f"adage {command}" in shown.stdout
     assert "Example" in shown.stdout
+
+
+def test_the_package_is_a_command_and_tells_its_version() -> None:
+    """`python -m adage` is `adage`; `--version` needs no command."""
+    command = [sys.executable, "-m", "adage", "--version"]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert shown.stdout == f"adage {version('adage')}\n"
 
 
 def test_build_prints_plain_lines_and_an_account_of_every_stage(space: Workspace) -> None:
@@ -247,11 +262,81 @@ def test_a_key_reaches_no_file_and_no_output(space: Workspace) -> None:
     recipe = YAML(typ="safe").load(space.recipe_file.read_text(encoding="utf-8"))
     recipe["models"]["writer"]["key_env"] = "ADAGE_TEST_KEY"
     space.write_recipe(recipe)
-    done = adage("build", space.folder, ADAGE_TEST_KEY="sk-very-secret-0815")
+    done = adage("build", space.folder, ADAGE_TEST_KEY=KEY)
     assert done.returncode == 0
-    assert "sk-very-secret-0815" not in done.stdout + done.stderr
+    assert KEY not in done.stdout + done.stderr
     for path in space.folder.rglob("*"):
-        assert not path.is_file() or b"sk-very-secret-0815" not in path.read_bytes()
+        assert not path.is_file() or KEY.encode() not in path.read_bytes()
+
+
+@pytest.mark.parametrize("codes", [(400, 500), (401,)], ids=str)
+def test_a_key_that_a_server_repeats_reaches_no_file_and_no_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, codes: tuple[int, ...]
+) -> None:
+    """A server that quotes the key in its refusals: no command prints it, and no file holds it, databases included."""
+    monkeypatch.setenv("ADAGE_TEST_KEY", KEY)
+    monkeypatch.chdir(tmp_path)
+    threaded = Threaded()
+    threaded.endpoint.always = quoting(threaded.endpoint, codes)
+    model = {"base_url": threaded.endpoint.url, "model": "fake", "key_env": "ADAGE_TEST_KEY", "retries": 0}
+    space = workspace(tmp_path / "mine", threaded.endpoint.url)
+    recipe = YAML(typ="safe").load(space.recipe_file.read_text(encoding="utf-8"))
+    recipe["models"] = {name: {**old, **model} for name, old in recipe["models"].items()}
+    space.write_recipe(recipe | {"max_failed": 1000})
+    with (tmp_path / "roster.yaml").open("w", encoding="utf-8") as handle:
+        YAML().dump({"version": 1, "models": [{"name": "m", **model}]}, handle)
+    write(tmp_path / "quiz.jsonl", 12)
+    try:
+        shown = told("build", space.folder)
+        shown += told("evaluate", "quiz.jsonl", "--roster", "roster.yaml", "--method", "generate")
+    finally:
+        threaded.stop()
+    refused_one = next(row["id"] for row in space.rows("1-acquire") if "donkey" in row["text"])
+    for command in (["status"], ["status", "--json"], ["show"], ["journal", "export"], ["journal", "stats"]):
+        shown += told(*command, space.folder)
+    shown += told("show", space.folder, refused_one) + told("analyse", "results", "--out", "analysis")
+    content = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for code in codes:
+        assert f"answered {code}: no: Bearer ***" in shown + str(content)
+    assert KEY not in shown
+    assert {"calls.sqlite", "vectors.sqlite", "run.json"} <= {path.name for path in content}
+    assert not [path for path, held in content.items() if KEY.encode() in held]
+
+
+def told(*arguments: str | Path) -> str:
+    """What a command prints, run in this process, with the message of its error."""
+    result = CliRunner().invoke(app, [*map(str, arguments)])
+    assert isinstance(result.exception, AdageError | SystemExit | None)
+    return f"{result.output}{result.exception}"
+
+
+def quoting(endpoint: FakeEndpoint, codes: tuple[int, ...]) -> Fault:
+    """A fault: some requests (all, where there is but one code) are refused with the header that holds the key."""
+    waiting = cycle(codes)
+
+    async def fault(request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        if len(codes) > 1 and not re.search("donkey|house [123],", str(body)):
+            return web.json_response(endpoint.completion(body))
+        message = f"no: {request.headers['Authorization']}"
+        return web.json_response({"error": {"message": message}}, status=next(waiting))
+
+    return fault
+
+
+def test_a_key_typed_in_place_of_its_variable_is_not_repeated(space: Workspace) -> None:
+    """Recipe and command line: the place and the way to do it are told, nothing is written, the key is not shown."""
+    recipe = YAML(typ="safe").load(space.recipe_file.read_text(encoding="utf-8"))
+    recipe["models"]["writer"]["key_env"] = KEY
+    space.write_recipe(recipe)
+    before = sorted(space.folder.rglob("*"))
+    done = adage("build", space.folder)
+    refused(done, "recipe.yaml:", "models.writer.endpoint.key_env", "name of an environment variable", "export LLM_KEY")
+    assert KEY not in done.stdout + done.stderr
+    assert sorted(space.folder.rglob("*")) == before
+    served = told("serve-model", "gemma3-270m", "--token-env", KEY)
+    assert "--token-env: expected the name of an environment variable" in served
+    assert KEY not in served
 
 
 def test_an_unreachable_endpoint_is_told_once(space: Workspace) -> None:
@@ -371,8 +456,26 @@ def test_a_budget_ends_with_its_figures_and_exit_code_3(space: Workspace) -> Non
     refused(adage("build", space.folder), "10 of 10 calls", "run the same command again", code=3)
 
 
+def test_what_was_spent_is_told_however_a_build_ends(space: Workspace) -> None:
+    """The account stands before the error, and `--json` prints its object beside it; the next plan knows the time."""
+    edit(space, budget={"calls": 10})
+    stopped = adage("build", space.folder)
+    assert re.search(r"label +planned +30 .*\n +true +10 ", stopped.stdout)
+    refused(stopped, "10 of 10 calls", code=3)
+    again = adage("build", space.folder, "--json")
+    refused(again, "10 of 10 calls", code=3)
+    told = json.loads(again.stdout)
+    assert told["error"].startswith("LimitReached")
+    assert [(part["stage"], part["announced"], part["calls"]) for part in told["spent"]][-1] == ("label", 20, 10)
+    plans = json.loads(adage("build", space.folder, "--dry-run", "--json").stdout)["stages"]
+    seconds = {row["stage"]: (row["calls"], row["known"], row["seconds"]) for row in plans}
+    assert seconds["label"][:2] == (10, 20)
+    assert seconds["label"][2] > 0
+    assert seconds["generate"][2] is None
+
+
 def test_a_round_of_an_offline_batch(space: Workspace, tmp_path: Path) -> None:
-    """Requests go out with exit code 3; responses come in with a count, and what is wrong with them by line."""
+    """Requests go out with exit code 3; responses come in with a count; what is wrong is told by line, with code 1."""
     ask, answers = tmp_path / "ask.jsonl", tmp_path / "answers.jsonl"
     refused(adage("build", space.folder, "--batch-out", ask), "30 requests", "--batch-in", code=3)
     key = json.loads(ask.read_text().splitlines()[0])["custom_id"]
@@ -380,10 +483,15 @@ def test_a_round_of_an_offline_batch(space: Workspace, tmp_path: Path) -> None:
     lines = [{"custom_id": key, "response": {"status_code": 200, "body": body}}, {"custom_id": "who?"}]
     answers.write_text("\n".join(json.dumps(line) for line in lines))
     taken = adage("build", space.folder, "--batch-in", answers)
-    assert taken.returncode == 0
+    assert taken.returncode == 1
     assert "1 responses stored, 0 were known, 1 could not be used" in taken.stdout
     assert f"{answers}:2: 'who?' was not answered" in taken.stderr
     refused(adage("build", space.folder, "--batch-in", answers, "--batch-out", ask), "29 requests", code=3)
+    more = tmp_path / "more.jsonl"
+    more.write_text(json.dumps({**lines[0], "custom_id": json.loads(ask.read_text().splitlines()[0])["custom_id"]}))
+    answers.write_text(json.dumps(lines[0]))
+    both = told("build", space.folder, "--batch-in", answers, "--batch-in", more)
+    assert "1 responses stored, 1 were known, 0 could not be used" in both
 
 
 def test_status_and_journal_account_for_the_calls(built: Workspace) -> None:
@@ -405,6 +513,15 @@ def test_a_model_is_served_to_this_machine_alone(tmp_path: Path) -> None:
     (tmp_path / "tiny.gguf").touch()
     refused(adage("serve-model", tmp_path / "tiny.gguf", "--host", "0.0.0.0"), "a token is needed")
     refused(adage("serve-model", tmp_path / "tiny.gguf", "--token-env", "ADAGE_NO_TOKEN"), "ADAGE_NO_TOKEN")
+
+
+def test_a_file_that_is_no_model_is_not_served(tmp_path: Path) -> None:
+    """It is tried before any address is told."""
+    pytest.importorskip("xllamacpp", reason="needs the extra [local]")
+    (tmp_path / "bad.gguf").write_bytes(b"GGUF" + bytes(100))
+    done = adage("serve-model", tmp_path / "bad.gguf", "--port", "0")
+    refused(done, "cannot load", "bad.gguf", "expected a GGUF file")
+    assert "base_url" not in done.stdout
 
 
 def test_languages_are_listed_shown_and_checked(tmp_path: Path) -> None:

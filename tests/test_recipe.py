@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from adage.errors import RecipeError
-from adage.recipe import Local, Recipe, Scripted, load_recipe, parse_recipe
+from adage.recipe import Endpoint, Local, Recipe, Scripted, load_recipe, parse_recipe
 
 BASE = "version: 1\nname: tiny\nlanguage: sw\ncorpus: {file: proverbs.tsv}\n"
 ROOT = Path(__file__).parents[1]
@@ -75,6 +75,41 @@ def test_a_fault_is_named_with_path_and_line(text, fault):
     """Unknown keys, wrong types, values out of range and contradictions each say where and what was expected."""
     found = sorted(faults(text), key=lambda problem: int(problem.partition(":")[0]))
     assert any(fault in problem for problem in found), found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "models:\n  a:\n    kind: endpoint\n    base_url: http://h/v1\n    model: m\n    key_env: {}\n",
+        "models:\n  a: {{kind: endpoint, base_url: 'http://h/v1', model: m,\n\n\n    key_env: [{}]}}\n",
+        "encoder:\n  kind: endpoint\n  base_url: http://h/v1\n  model: m\n\n  key_env: '{}'\n",
+        "models:\n  a:\n    kind: endpoint\n\n\n    key: {}\n",
+        "models:\n\n\n\n\n  a: {}\n",
+        "models:\n  a:\n    kind: endpoint\n    key_env: X\n\n    key_env: {}\n",
+        "\n\n\n\n\nseed: {}\n",
+    ],
+)
+@pytest.mark.parametrize(
+    "key", ["sk-very-secret-0815", "gsk_veryVerySecret", "hf_verysecret", "xVery7Secret0815And9More"]
+)
+def test_a_key_in_a_recipe_is_refused_and_never_shown(text, key):
+    """Where the name of its variable belongs, or anywhere else: file and line are told, the key is not."""
+    with pytest.raises(RecipeError) as caught:
+        parse(text.format(key))
+    said = f"{caught.value} {caught.value!r} {caught.value.problems}"
+    assert key not in said
+    assert re.search(r"recipe\.yaml:\d+: ", said)
+    if "key_env: {}" in text and "X" not in text:
+        assert "/place/recipe.yaml:10: models.a.endpoint.key_env: expected the name of an environment variable" in said
+        assert "looks like the key itself (it is not shown)" in said
+        assert "export LLM_KEY=…" in said
+
+
+def test_not_even_pydantic_shows_what_it_was_given():
+    """Whoever makes a model in Python and prints the error sees no key either."""
+    with pytest.raises(ValidationError) as caught:
+        Endpoint(kind="endpoint", base_url="http://h/v1", model="m", key_env="sk-very-secret-0815")
+    assert "secret" not in str(caught.value)
 
 
 def test_all_faults_are_reported_at_once():

@@ -15,7 +15,6 @@ from adage.analysis.controls import Control
 from adage.analysis.judges import JudgeRates
 from adage.evaluation.result import Benchmark, Condition, Result, Subject
 from adage.evaluator import Evaluation, Score
-from adage.planner import StagePlan
 from adage.showcase import DemoResult
 from adage.stage import Dropped, Failed, Kept
 from adage.store.recorded import Usage
@@ -87,30 +86,6 @@ def test_the_funnel_names_reasons_and_remarks() -> None:
     terminal.print_status(made, [state()])
     assert "keyword 1" in printed(made)
     assert "filter: mind the gap" in printed(made)
-
-
-def test_a_plan_marks_bounds_and_unknown_prices() -> None:
-    """Upper bounds carry ≤, token counts ≈, and an unknown price is said to be unknown."""
-    made = console()
-    exact = StagePlan(stage="label", rows=9, up_to_date=False, exact=True, calls=9, tokens=100, usd=0.5)
-    bound = StagePlan(stage="validate", rows=90, up_to_date=False, exact=False, calls=270, tokens=900, usd=None)
-    done = StagePlan(stage="acquire", rows=9, up_to_date=True, exact=True, calls=0)
-    made.print(terminal.plan_table([done, exact, bound]))
-    text = printed(made)
-    assert "0.50" in text
-    assert "≤ 270" in text
-    assert "≈ 900" in text
-    assert "unknown" in text
-    assert "acquire (up to date)" in text
-    assert "3.5 bytes" in text, "where tokens are guessed, the table says how"
-
-
-def test_tokens_by_a_models_own_tokenizer_need_no_excuse() -> None:
-    """What was counted is not called a guess."""
-    made = console()
-    counted = StagePlan(stage="label", rows=9, up_to_date=False, exact=True, calls=9, tokens=100, tokenizer="tiny")
-    made.print(terminal.plan_table([counted]))
-    assert "bytes" not in printed(made)
 
 
 def test_a_note_of_a_build_is_shown_unless_it_is_quiet() -> None:

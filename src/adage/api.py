@@ -61,6 +61,7 @@ def build(
     batch_out: Path | None = None,
     out: Path | None = None,
     watcher: Watcher | None = None,
+    report: Callable[[Built], None] = lambda _: None,
 ) -> Built:
     """Run the stages that are not up to date; see `build.build` for arguments and errors."""
     return run_async(
@@ -74,6 +75,7 @@ def build(
             replay=replay,
             recalibrate=recalibrate,
             batch_out=batch_out,
+            report=report,
         )
     )
 

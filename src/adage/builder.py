@@ -9,25 +9,28 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from adage.accounts import Accounts, Spent, TimedEngine
 from adage.analysis.controls import Control
 from adage.cast import Cast, assemble, language_of
 from adage.corpus.read import ReadOptions, read
 from adage.corpus.source import source as read_source
-from adage.engine.run import AnyStage, Engine, Rows, StageOutput, Watcher
+from adage.engine.run import AnyStage, Rows, StageOutput, Watcher
 from adage.errors import LimitReached, RecipeError
 from adage.export.benchmark import write_benchmark
+from adage.forecast import Forecaster
 from adage.language import Language
 from adage.models.batch import TakenIn, write_batch
 from adage.models.batch import take_in as take_in_responses
 from adage.pipeline import NAMES, read_by_hand, stages
 from adage.recipe import Corpus, Recipe, load_recipe, recipe_file
-from adage.records import RawRow, Record, Source, digest
+from adage.records import RawRow, Source, digest
 from adage.stage import Outcome
 from adage.store.files import hash_file
 from adage.store.journal import Journal
@@ -38,21 +41,6 @@ R = TypeVar("R", bound=msgspec.Struct)
 
 _BATCH = "batch.jsonl"
 """The list, beside the journal, of the requests that batches hold."""
-
-
-class Spent(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What one stage has spent, beside what was announced when it began."""
-
-    stage: str
-    announced: int | None
-    """Calls that were new when the stage began; None where it asks no model or did not get so far."""
-    calls: int
-    """Calls made; re-asks of answers that could not be used come on top of what was announced."""
-    prompt_tokens: int
-    completion_tokens: int
-    cached_tokens: int
-    usd: float | None
-    """None where a model's price is unknown."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +57,8 @@ class Built:
     """What each stage that ran was expected to call, and what it has truly spent."""
     controls: dict[str, list[Control]]
     """Assembly → what its options give away; empty where there is no benchmark yet."""
+    error: str = ""
+    """What ended the build early."""
 
 
 class CorpusSource:
@@ -160,6 +150,7 @@ async def build(
     replay: bool = False,
     recalibrate: bool = False,
     batch_out: Path | None = None,
+    report: Callable[[Built], None] = lambda _: None,
 ) -> Built:
     """Run the stages that are not up to date, and write the benchmark.
 
@@ -173,6 +164,7 @@ async def build(
         replay: Answer model calls and vectors from the stores alone; the first one missing ends the build.
         recalibrate: Let the filter measure its thresholds anew.
         batch_out: Call no endpoint; write what a stage would ask into this file, and stop there.
+        report: Told what was done and spent, whether the build ends well or not; not where no stage was begun.
 
     Raises:
         LimitReached: the budget is used up, or requests were left to a batch.
@@ -188,19 +180,17 @@ async def build(
     started, clock = datetime.now(UTC), time.monotonic()
     cast = assemble(recipe, stores_of(path), replay=replay, offline=batch_out is not None, tell=watcher.notes)
     states: list[StageState] = []
-    spent: list[Spent] = []
+    benchmark: Path | None = None
+    controls: dict[str, list[Control]] = {}
 
-    def leave_owed(stage: AnyStage) -> None:
-        if batch_out and any(cast.owed.values()):
-            raise _left_to_batch(stage, cast, path, batch_out)
-
+    leave_owed = partial(_leave_owed, cast, path, batch_out)
+    engine = TimedEngine(run, cast.journal, watcher, max_failed=recipe.max_failed, before_writing=leave_owed)
+    accounts = Accounts(engine, cast, Forecaster(recipe, run.history()))
     error = ""
     try:
         with run.locked():
             watcher.begins(cast.usage)
-            engine = Engine(run, cast.journal, watcher, max_failed=recipe.max_failed, before_writing=leave_owed)
             for place, stage in enumerate(stages(recipe, cast, by_hand, recalibrate=recalibrate)[: last + 1]):
-                before = cast.usage()
                 try:
                     forced = place >= first or (recalibrate and stage.name == "filter")
                     state = await engine.run(stage, source, force=forced)
@@ -208,11 +198,9 @@ async def build(
                     await cast.finish()
                     raise (cast.meter.stopped() if cast.meter.exhausted else stop) from None
                 finally:
-                    spent.append(_spent(stage, engine.announced, before, cast.usage()))
+                    await accounts.enter(stage, source)
                 states.append(state)
                 source = StageOutput(run, state, stage.folder)
-            benchmark: Path | None = None
-            controls: dict[str, list[Control]] = {}
             if last == len(NAMES) - 1:
                 benchmark, controls = await write_benchmark(run, recipe, cast, source_of(recipe))
     except BaseException as fault:
@@ -221,13 +209,15 @@ async def build(
     finally:
         watcher.stops()
         calls = {name: msgspec.to_builtins(model.usage) for name, model in cast.played.items()}
+        await accounts.close()
         await cast.close()
         if states:
-            facts = {"models": calls, "stages": msgspec.to_builtins(spent), "error": error}
+            facts = {"models": calls, "stages": msgspec.to_builtins(accounts.spent), "error": error}
             run.note(_times(path, run.root, started, clock) | facts)
-    return Built(
-        run=recipe.out, states=tuple(states), benchmark=benchmark, calls=calls, spent=tuple(spent), controls=controls
-    )
+        built = Built(run.root, tuple(states), benchmark, calls, tuple(accounts.spent), controls, error)
+        if built.spent:
+            report(built)
+    return built
 
 
 async def take_in(path: Path, files: Sequence[Path]) -> TakenIn:
@@ -237,26 +227,20 @@ async def take_in(path: Path, files: Sequence[Path]) -> TakenIn:
         return await take_in_responses(files, stores / _BATCH, journal)
 
 
-def _left_to_batch(stage: AnyStage, cast: Cast, path: Path, target: Path) -> LimitReached:
-    """Write the requests that a stage lacks; the error that says where they are and how to go on."""
+def _leave_owed(cast: Cast, path: Path, target: Path | None, stage: AnyStage) -> None:
+    """Write the requests that a stage lacks, where there are any, and end the build: where they are, how to go on.
+
+    Raises:
+        LimitReached: the stage waits for answers.
+    """
+    if target is None or not any(cast.owed.values()):
+        return
     bodies = {name: model.body for name, model in cast.remote.items()}
     written = write_batch(target, cast.owed, bodies, stores_of(path) / _BATCH, cast.journal)
     listed = ", ".join(f"{count} in {str(file)!r}" for file, count in written.items())
-    return LimitReached(
+    raise LimitReached(
         f"stage {stage.name} waits for the answers to {sum(written.values())} requests: {listed}",
         hint=f"have them answered, then run: adage build {path} --batch-in RESPONSES --batch-out {target}",
-    )
-
-
-def _spent(stage: AnyStage, announced: int | None, before: Usage, after: Usage) -> Spent:
-    return Spent(
-        stage=stage.name,
-        announced=announced,
-        calls=after.calls - before.calls,
-        prompt_tokens=after.prompt_tokens - before.prompt_tokens,
-        completion_tokens=after.completion_tokens - before.completion_tokens,
-        cached_tokens=after.cached_tokens - before.cached_tokens,
-        usd=None if after.usd is None or before.usd is None else round(after.usd - before.usd, 6),
     )
 
 

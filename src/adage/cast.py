@@ -118,7 +118,13 @@ def assemble(
     meter, roles = Meter(recipe.budget), recipe.roles
     played = {
         name: RecordedChat(
-            model, journal, replay=replay, meter=meter, price=price_of(recipe, name), owed=owed.get(name)
+            model,
+            journal,
+            replay=replay,
+            meter=meter,
+            concurrency=concurrency_of(recipe, name),
+            price=price_of(recipe, name),
+            owed=owed.get(name),
         )
         for name, model in models.items()
     }
@@ -182,6 +188,8 @@ def _open_endpoint(name: str, model: Endpoint, limits: Mapping[Address, Limits])
         structured=model.structured,
         concurrency=model.concurrency,
         timeout_s=model.timeout_s,
+        connect_timeout_s=model.connect_timeout_s,
+        read_timeout_s=model.read_timeout_s,
         retries=model.retries,
         limits=limits.get(_address(model)),
     )
@@ -192,6 +200,14 @@ def endpoints_of(recipe: Recipe, name: str) -> list[tuple[str, Endpoint]]:
     model = recipe.models[name]
     members = model.of if isinstance(model, Pool) else (name,)
     return [(member, part) for member in members if isinstance(part := recipe.models[member], Endpoint)]
+
+
+def concurrency_of(recipe: Recipe, name: str) -> int:
+    """Calls that a model answers at once; 1 for one that has nothing to say about it."""
+    model = recipe.models[name]
+    if isinstance(model, Local):
+        return model.slots
+    return sum(part.concurrency for _, part in endpoints_of(recipe, name)) or 1
 
 
 def shared_limits(recipe: Recipe) -> dict[Address, Limits]:
@@ -258,14 +274,14 @@ def open_encoder(encoder: Encoder) -> Embedder:
 
 def check_keys(recipe: Recipe) -> None:
     """Raise `MissingKey`, before anything runs, for every key variable that a recipe names and nobody has set."""
-    named = {
-        part.key_env: member
+    named = [
+        (part.key_env, member)
         for name in used_models(recipe)
         for member, part in endpoints_of(recipe, name)
         if part.key_env
-    }
+    ]
     if isinstance(recipe.encoder, EndpointEncoder) and recipe.encoder.key_env:
-        named[recipe.encoder.key_env] = "the encoder"
+        named.append((recipe.encoder.key_env, "the encoder"))
     require_keys(named, when="before building", file="a recipe")
 
 

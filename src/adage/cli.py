@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -16,11 +17,12 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from adage import api, terminal
+from adage import api, bill, terminal
 from adage.analyser import Figures
 from adage.corpus.read import ReadOptions
-from adage.errors import AdageError, Interrupted, MissingKey
+from adage.errors import AdageError, Interrupted, MissingKey, RecipeError
 from adage.evaluation.ask import Labels, Rotations
+from adage.keys import variable_name
 from adage.pipeline import NAMES
 from adage.story import sample_items
 from adage.text.unicode import harmless
@@ -75,6 +77,21 @@ def calm_collector() -> None:
             stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a script shows escapes, no traceback
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"adage {version('adage')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _adage(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Nothing but the options that stand before a command."""
 
 
 @app.command()
@@ -139,7 +156,7 @@ def build(
 
     With `--batch-in` alone, responses are stored and nothing is built.
 
-    Exit codes: 0 done, 1 done with failed rows, 2 bad input, 3 stopped by a limit, 130 interrupted.
+    Exit codes: 0 done, 1 with failed rows or unusable responses, 2 bad input, 3 stopped by a limit, 130 interrupted.
 
     Example: `adage build mine --until filter --limit 50`
     """
@@ -148,13 +165,14 @@ def build(
         if as_json:
             _print_json({"stages": plans})
         else:
-            out.print(terminal.plan_table(plans))
+            out.print(bill.plan_table(plans))
             out.print("nothing was called or written")
         return
+    unusable = 0
     if batch_in:
-        _take_in(recipe, batch_in, quiet=as_json and batch_out is not None, as_json=as_json)
+        unusable = _take_in(recipe, batch_in, quiet=as_json and batch_out is not None, as_json=as_json)
         if batch_out is None:
-            return
+            raise typer.Exit(1 if unusable else 0)
     with resumable():
         built = api.build(
             recipe,
@@ -166,16 +184,9 @@ def build(
             batch_out=batch_out,
             out=to,
             watcher=terminal.Reporter(out, quiet=as_json),
+            report=lambda built: _print_json(built) if as_json else bill.print_built(out, built),
         )
-    if as_json:
-        _print_json(built)
-    else:
-        if any(part.calls for part in built.spent):
-            out.print(terminal.spent_table(built.spent))
-        for line in terminal.usage_lines(built.calls):
-            out.print(line, soft_wrap=True)
-        out.print(f"benchmark: {built.benchmark}" if built.benchmark else f"run: {built.run}", soft_wrap=True)
-    if any(state.counts.failed for state in built.states):
+    if unusable or any(state.counts.failed for state in built.states):
         raise typer.Exit(1)
 
 
@@ -357,7 +368,10 @@ def serve_model(
 
     Example: `adage serve-model models/qwen.gguf --port 8080`
     """
-    token = os.environ.get(token_env, "") if token_env else ""
+    try:
+        token = os.environ.get(variable_name(token_env), "") if token_env else ""
+    except ValueError as error:
+        raise RecipeError(f"--token-env: {error}") from None
     if token_env and not token:
         raise MissingKey(f"the environment variable {token_env!r} should hold the token, but it is not set")
     api.serve_model(
@@ -393,7 +407,7 @@ def journal_stats(recipe: RecipeArgument = Path(), as_json: Json = False) -> Non
 
 @journal.command("verify")
 def journal_verify(recipe: RecipeArgument = Path()) -> None:
-    """Check the journal's file, and hash every request again.
+    """Check the journal's file, hash every request again and read every reply.
 
     Example: `adage journal verify mine`
     """
@@ -494,22 +508,19 @@ def languages_new(
     out.print(f"next: have a speaker complete it, then run: adage languages check {file}", soft_wrap=True)
 
 
-def _take_in(recipe: Path, files: list[Path], *, quiet: bool, as_json: bool) -> None:
-    """Take responses in, and say what could not be used; that ends with exit code 1 only where nothing could."""
+def _take_in(recipe: Path, files: list[Path], *, quiet: bool, as_json: bool) -> int:
+    """Take responses in, and say what could not be used; how many that were."""
     taken = api.take_in(recipe, files)
     for problem in taken.problems:
         err.print(Text(problem), soft_wrap=True)
-    if quiet:
-        return
-    if as_json:
+    if as_json and not quiet:
         _print_json(taken)
-    else:
+    elif not quiet:
         out.print(
             f"{taken.stored} responses stored, {taken.known} were known, {len(taken.problems)} could not be used",
             soft_wrap=True,
         )
-    if taken.problems and not taken.stored and not taken.known:
-        raise typer.Exit(1)
+    return len(taken.problems)
 
 
 def _print_json(content: object) -> None:

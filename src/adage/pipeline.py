@@ -12,6 +12,7 @@ from adage.cast import Cast
 from adage.engine.run import AnyStage
 from adage.errors import RecipeError
 from adage.language import Language
+from adage.models.lid import identifier, slip_check
 from adage.recipe import Recipe
 from adage.records import Split
 from adage.stages.acquire import Acquire
@@ -88,6 +89,8 @@ def stages(recipe: Recipe, cast: Cast, by_hand: ByHand, *, recalibrate: bool = F
             unit=unit,
             word=recipe.unit.word or language.words.name,
             language=language,
+            slipped=slip_check(identifier(), language),
+            identifier=cast.identifier,
         ),
         Filter(
             recipe.filter,

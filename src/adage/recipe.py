@@ -11,12 +11,13 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from adage.errors import RecipeError
+from adage.keys import looks_like_key, variable_name
 from adage.records import Assembly, Split, digest
 
 RECIPE_VERSION = 1
@@ -40,12 +41,13 @@ Date = Annotated[str, BeforeValidator(_as_text)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 Paths = Annotated[tuple[Path, ...], BeforeValidator(_as_tuple)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Variable = Annotated[str, AfterValidator(variable_name)]
 
 
 class Part(BaseModel):
-    """Base of the recipe's tables: frozen, no unknown keys."""
+    """Base of the recipe's tables: frozen, no unknown keys; pydantic's own messages show no values."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
 class Unit(Part):
@@ -107,7 +109,7 @@ class Endpoint(Part):
     base_url: str
     """Address up to and including `/v1`."""
     model: str
-    key_env: str | None = None
+    key_env: Variable | None = None
     """Name of the environment variable that holds the key; the key itself never stands in a recipe."""
     family: str = ""
     """Model family (`gpt-oss`, `qwen`), for the rule that judges and generator are of different families."""
@@ -124,6 +126,10 @@ class Endpoint(Part):
     tokens_per_minute: int | None = Field(None, ge=1)
     """Likewise for tokens of prompts and replies."""
     timeout_s: float = Field(300.0, gt=0)
+    connect_timeout_s: float = Field(10.0, gt=0)
+    """Seconds that a new connection may take; no time counts while a call waits for its turn."""
+    read_timeout_s: float | None = Field(None, gt=0)
+    """Seconds that a server may be silent before and within its answer; none unless it is set, for models think."""
     retries: int = Field(6, ge=0)
     price: Price | None = None
 
@@ -185,7 +191,7 @@ class EndpointEncoder(Part):
     kind: Literal["endpoint"]
     base_url: str
     model: str
-    key_env: str | None = None
+    key_env: Variable | None = None
     prefix: str = ""
     batch: int = Field(64, ge=1)
 
@@ -489,7 +495,8 @@ def read_tree(text: str, file: Path, what: str, newest: int) -> CommentedMap:
         tree = YAML(typ="rt").load(text)
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise RecipeError(f"{file}:{line}: not valid YAML: {error.problem}") from error
+        problem = str(error.problem).partition(" with value ")[0]  # of a key that stands twice: it may be the secret
+        raise RecipeError(f"{file}:{line}: not valid YAML: {problem}") from None
     except YAMLError as error:
         raise RecipeError(f"{file}: not valid YAML: {error}") from error
     if not isinstance(tree, CommentedMap):
@@ -555,7 +562,8 @@ def _problem(tree: CommentedMap, file: Path, fault: dict[str, Any], what: str) -
     if fault["type"] == "extra_forbidden":
         message = "unknown key; check its spelling and its place"
     elif fault["type"] != "missing" and isinstance(fault["input"], str | int | float | bool):
-        message += f" (found {fault['input']!r})"
+        secret = "key_env" in location or looks_like_key(str(fault["input"]))
+        message += "" if secret else f" (found {fault['input']!r})"
     return f"{file}:{_line(tree, location)}: {shown}: {message}"
 
 

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, Generic, TypeAlias, TypeVar
 
-from adage.models.base import ChatRequest
+from adage.models.base import ChatRequest, Message
 from adage.records import Record
 
 
@@ -73,8 +73,6 @@ class Stage(ABC, Generic[I, S, C, O]):
     """Raised with every change of the code that may change an output."""
     plannable: ClassVar[bool] = False
     """Whether `prepare` is cheap and needs no encoder, so that a plan may run it to count calls exactly."""
-    reply_tokens: ClassVar[int] = 0
-    """Tokens to expect of one reply of the stage's model, for plans."""
     row: type[I]
     slim: type[S]
     context: type[C]
@@ -93,6 +91,13 @@ class Stage(ABC, Generic[I, S, C, O]):
 
     def requests(self, row: I, context: C, attempt: int) -> Sequence[ChatRequest]:  # noqa: ARG002
         """The first model calls that `apply` will make for this row; pure. Used to announce and plan calls."""
+        return ()
+
+    def exchanges(self, row: I) -> Sequence[Exchange]:  # noqa: ARG002 - most stages ask no model
+        """The calls that a row leads to, each with a reply of the length to expect; for plans, which count tokens.
+
+        `row` may be one that stands in for those to come.
+        """
         return ()
 
     def remarks(self, context: C) -> Sequence[str]:  # noqa: ARG002 - most stages have nothing to say
@@ -118,6 +123,13 @@ class Stage(ABC, Generic[I, S, C, O]):
     def folder(self) -> str:
         """Name of the stage's folder in a run."""
         return f"{self.number}-{self.name}"
+
+
+class Exchange(Record, frozen=True, kw_only=True):
+    """A prompt, and a reply that is as long as one is likely to be."""
+
+    messages: tuple[Message, ...]
+    reply: str
 
 
 class Estimate(Record, frozen=True, kw_only=True):

@@ -19,13 +19,12 @@ from adage.analyser import Analysed
 from adage.analysis import tables
 from adage.analysis.controls import Control
 from adage.analysis.judges import JudgeRates
-from adage.builder import Spent
+from adage.bill import usage_line
 from adage.engine.run import AnyStage
 from adage.evaluation.result import Benchmark, Condition, Result, Status, Subject
 from adage.evaluator import Evaluation
 from adage.models.base import Message
 from adage.packs import Checked, Facts, Summary
-from adage.planner import StagePlan
 from adage.records import Item
 from adage.showcase import DemoResult
 from adage.stage import Dropped, Failed, Outcome
@@ -236,7 +235,7 @@ def print_evaluation(console: Console, done: Evaluation) -> None:
     for problem in done.problems:
         console.print(Text(harmless(f"not asked: {problem}"), style="bold"), soft_wrap=True)
     for name, usage in done.calls.items():
-        console.print(Text(harmless(_usage_line(name, usage))), soft_wrap=True)
+        console.print(Text(harmless(usage_line(name, usage))), soft_wrap=True)
     if done.scores:
         console.print(f"results: {done.folder}; intervals and more with: adage analyse {done.folder}", soft_wrap=True)
 
@@ -312,69 +311,9 @@ def print_messages(console: Console, messages: Sequence[Message]) -> None:
         console.print(Text(harmless(message.content)), soft_wrap=True)
 
 
-def plan_table(plans: Sequence[StagePlan]) -> Table:
-    """A plan: calls, tokens and money by stage."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("stage", "rows", "new calls", "in the journal", "tokens (estimate)", "US$"):
-        table.add_column(name, justify="left" if name == "stage" else "right")
-    for row in plans:
-        bound = "" if row.exact else "≤ "
-        money = "unknown" if row.usd is None else f"{row.usd:.2f}"
-        tokens = f"≈ {row.tokens}" if row.tokens else "0"
-        name = f"{row.stage} (up to date)" if row.up_to_date else row.stage
-        calls = f"{bound}{row.calls}" if row.calls else "0"
-        table.add_row(name, f"{bound}{row.rows}", calls, str(row.stored), tokens, money)
-    if any(row.tokens and not row.tokenizer for row in plans):
-        table.caption = (
-            "Tokens by 3.5 bytes each: right within a fifth for a multilingual tokenizer; one made for English needs "
-            "up to three times as many outside Latin script."
-        )
-        table.caption_justify = "left"
-    return table
-
-
 def foreign(text: str) -> Text:
     """Text from a corpus or a model: harmless, and isolated so that its direction does not shuffle the line."""
     return Text(_apart(text))
-
-
-def spent_table(spent: Sequence[Spent]) -> Table:
-    """What each stage has truly called and spent, beside what was announced."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("stage", "calls announced", "calls made", "tokens", "from prefix caches", "US$"):
-        table.add_column(name, justify="left" if name == "stage" else "right")
-    for part in spent:
-        if part.announced or part.calls:
-            table.add_row(
-                part.stage,
-                "unknown" if part.announced is None else str(part.announced),
-                str(part.calls),
-                f"{part.prompt_tokens} + {part.completion_tokens}",
-                _share(part.cached_tokens, part.prompt_tokens),
-                "unknown" if part.usd is None else f"{part.usd:.4f}",
-            )
-    return table
-
-
-def usage_lines(calls: Mapping[str, Mapping[str, int | float | None]]) -> list[str]:
-    """Calls, tokens and money of each model, for the end of a build."""
-    return [_usage_line(name, msgspec.convert(usage, Usage)) for name, usage in calls.items()]
-
-
-def _usage_line(name: str, usage: Usage) -> str:
-    line = (
-        f"{name}: {usage.calls} calls made, {usage.stored} taken from the journal, "
-        f"{usage.prompt_tokens} + {usage.completion_tokens} tokens"
-    )
-    if usage.cached_tokens:
-        line += f" ({_share(usage.cached_tokens, usage.prompt_tokens)} of the prompts from the server's prefix cache)"
-    if usage.usd is None:
-        return f"{line}, price unknown"
-    return f"{line}, US$ {usage.usd:.4f}" if usage.usd else line
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.0%}" if whole else ""
 
 
 def print_items(console: Console, items: Sequence[Item]) -> None:

@@ -234,6 +234,7 @@ def docstrings() -> dict[tuple[str, str], str]:
 def cli_page() -> str:
     """Every command with its arguments and options, from the typer app."""
     lines = ["# The command line", NOTICE, "", str(app.info.help), ""]
+    lines += ["`python -m adage` is the same command; `adage --version` prints its version.", ""]
     lines += ["`--json` prints one JSON object and nothing else. Errors go to standard error.", ""]
     lines += ["Exit codes: 0 done, 1 done with failed rows, 2 bad input, 3 stopped by a limit."]
     commands = [("", command) for command in app.registered_commands]

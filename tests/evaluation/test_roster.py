@@ -83,6 +83,17 @@ def test_a_roster_that_is_none_is_refused(tmp_path: Path, text: str, message: st
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("place", ["key_env: SOME_KEY", "concurrency: 4"])
+def test_a_key_in_a_roster_is_refused_and_never_shown(tmp_path: Path, place: str) -> None:
+    """In a model or in the defaults: the file and a line are told, the key is not."""
+    text = GOOD.replace(place, "key_env: gsk_very_secret_0815", 1)
+    with pytest.raises(
+        RecipeError, match=r"roster\.yaml:\d+: models\.\d\.endpoint\.key_env: expected the name"
+    ) as caught:
+        load_roster(roster(tmp_path, text))
+    assert "very_secret" not in str(caught.value)
+
+
 def test_a_missing_roster_says_where_examples_lie(tmp_path: Path) -> None:
     """A mistyped path is the user's."""
     with pytest.raises(RecipeError, match="recipes/rosters"):
@@ -117,10 +128,11 @@ def test_models_that_would_share_a_folder_are_refused() -> None:
 
 
 def test_keys_are_asked_for_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All that lack, at once."""
+    """All that lack, at once, with all the models that need them."""
     monkeypatch.delenv("SOME_KEY", raising=False)
-    models = load_roster(roster(tmp_path, GOOD)).models
-    with pytest.raises(MissingKey, match=r"SOME_KEY \(for large\)"):
+    text = GOOD.replace("    parameters: 0.5\n", "    parameters: 0.5\n    key_env: SOME_KEY\n")
+    models = load_roster(roster(tmp_path, text)).models
+    with pytest.raises(MissingKey, match=r"SOME_KEY \(for small, large\) is not set"):
         check_keys(models)
     monkeypatch.setenv("SOME_KEY", "x")
     check_keys(models)

@@ -9,6 +9,8 @@ from adage.errors import BadRequest, ModelError, UnparsableReply
 from adage.models.ask import Asked, ask, object_schema, questions
 from adage.models.base import ChatReply, Message
 from adage.models.fake import Rule, ScriptedModel
+from adage.store.journal import Journal
+from adage.store.recorded import RecordedChat
 
 MESSAGES = (Message(role="system", content="Be brief."), Message(role="user", content="A number?"))
 SCHEMA = object_schema(number={"type": "integer"}, why={"type": "string"})
@@ -40,10 +42,26 @@ def small(answer):
 
 
 async def test_a_good_answer_takes_one_call():
-    """The value, and `ok`; the request carries schema and attempt."""
+    """The value, and `ok`; the request carries the schema."""
     asked = model('{"number": 3}')
-    assert await ask(asked, MESSAGES, SCHEMA, Number, attempt=2) == (Number(number=3), "ok")
-    assert (asked.seen[0].schema, asked.seen[0].attempt, asked.seen[0].messages) == (SCHEMA, 2, MESSAGES)
+    assert await ask(asked, MESSAGES, SCHEMA, Number) == (Number(number=3), "ok")
+    assert (asked.seen[0].schema, asked.seen[0].attempt, asked.seen[0].messages) == (SCHEMA, 0, MESSAGES)
+
+
+async def test_another_attempt_begins_with_what_earlier_ones_have_brought(tmp_path):
+    """A stored answer is never paid for twice; a stored reply without one leads to the next attempt, and no further."""
+    with Journal(tmp_path / "calls.sqlite") as journal:
+        inner = model("junk", "more junk", '{"number": 3}', '{"number": 4}')
+        asked = RecordedChat(inner, journal)
+        with pytest.raises(UnparsableReply):
+            await ask(asked, MESSAGES, SCHEMA, Number)
+        assert [request.attempt for request in inner.seen] == [0, 0]
+        for _ in range(2):
+            assert await ask(asked, MESSAGES, SCHEMA, Number, attempt=2) == (Number(number=3), "ok")
+            assert [request.attempt for request in inner.seen] == [0, 0, 1]
+        fresh = MESSAGES[1:]
+        assert await ask(asked, fresh, SCHEMA, Number, attempt=1) == (Number(number=4), "ok")
+        assert inner.seen[-1].attempt == 0, "an attempt that brought no reply is made now"
 
 
 async def test_a_mended_answer_is_marked():

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from adage.errors import CallOwed, StoreError
+from adage.models import batch
 from adage.models.base import Message
 from adage.models.batch import take_in, write_batch
 from adage.models.chat import EndpointModel
@@ -75,6 +76,42 @@ async def test_each_model_gets_a_file_of_its_own(tmp_path, journal):
         journal,
     )
     assert written == {tmp_path / "out-a.jsonl": 1, tmp_path / "out-b.jsonl": 1}
+
+
+@pytest.mark.parametrize(("limit", "sizes"), [("_MOST_REQUESTS", [2, 2, 1]), ("_MOST_BYTES", [2, 2, 1])])
+async def test_what_is_too_much_for_one_file_goes_on_in_others(tmp_path, journal, monkeypatch, limit, sizes):
+    """Whole requests, each once, in files that keep the service's limits; the list of what is out holds all."""
+    model, sent = model_of(), tmp_path / "sent.jsonl"
+    owed = await owe(model, journal, list("abcde"))
+    write_batch(tmp_path / "all.jsonl", {"m": owed}, {"m": model.body}, sent, journal)
+    whole = (tmp_path / "all.jsonl").read_bytes()
+    most = 2 if limit == "_MOST_REQUESTS" else max(len(line) for line in whole.splitlines(keepends=True)) * 2
+    monkeypatch.setattr(batch, limit, most)
+    written = write_batch(tmp_path / "ask.jsonl", {"m": owed}, {"m": model.body}, sent, journal)
+    assert [*written.items()] == [
+        (tmp_path / f"ask{mark}.jsonl", n) for mark, n in zip(("", "-2", "-3"), sizes, strict=True)
+    ]
+    assert b"".join(file.read_bytes() for file in written) == whole
+    answers = [
+        write(
+            tmp_path / f"in-{file.name}",
+            *(response(json.loads(line)["custom_id"]) for line in file.read_text().splitlines()),
+        )
+        for file in written
+    ]
+    assert (await take_in(answers, sent, journal)).stored == 5
+
+
+async def test_no_file_of_a_batch_is_written_twice(tmp_path, journal, monkeypatch):
+    """A model whose name looks like another's second file; a request that alone is larger than a file may be."""
+    monkeypatch.setattr(batch, "_MOST_BYTES", 10)
+    models = {name: model_of(name) for name in ("a", "a-2")}
+    owed = {name: await owe(models[name], journal, ["x", "y"]) for name in models}
+    bodies = {name: model.body for name, model in models.items()}
+    written = write_batch(tmp_path / "ask.jsonl", owed, bodies, tmp_path / "sent.jsonl", journal)
+    assert [file.name for file in written] == ["ask-a.jsonl", "ask-a-2.jsonl", "ask-a-2-2.jsonl", "ask-a-2-3.jsonl"]
+    ids = [json.loads(file.read_text())["custom_id"] for file in written]
+    assert sorted(ids) == sorted([*owed["a"], *owed["a-2"]])
 
 
 async def test_responses_end_up_in_the_journal(tmp_path, journal):

@@ -118,6 +118,21 @@ async def test_a_bad_request_is_no_reason_to_give_up_schemas(server):
     await model.close()
 
 
+async def test_a_complaint_that_a_weaker_way_met_too_is_not_tried_again(server):
+    """Twenty bad rows cost twenty-one requests, whatever counts they are told; a new complaint is still looked into."""
+    model = model_of(server)
+    for n in range(20):
+        server.faults.extend([status(400, f"you asked for {5000 + n} tokens (request a{n}f)")] * (2 if n == 0 else 1))
+        with pytest.raises(BadRequest, match=f"{5000 + n} tokens"):
+            await model.chat(model.request(ASK, SCHEMA))
+    assert server.calls == 21
+    server.faults.append(status(400, "response_format is not supported"))
+    await model.chat(model.request(ASK, SCHEMA))
+    assert server.calls == 23
+    assert "response_format" not in server.bodies[-1]
+    await model.close()
+
+
 @pytest.mark.parametrize("fault", [status(404, "no such model"), status(400, "fake is not a valid model ID")])
 async def test_an_unknown_model_is_answered_with_those_there_are(server, fault):
     """Whoever mistypes a name sees the right ones."""
@@ -130,7 +145,7 @@ async def test_an_unknown_model_is_answered_with_those_there_are(server, fault):
 
 
 async def test_an_empty_answer_is_asked_for_again(server):
-    """No choices, no content: the call is repeated, a few times, and then fails for this row alone."""
+    """No choices, no content and no tokens: the call is repeated, a few times, and then fails for this row alone."""
     model = model_of(server)
     server.faults.extend([answer(b'{"choices": []}'), answer(json.dumps(completion(content=None)).encode())])
     assert (await model.chat(model.request(ASK, None))).text == "This is a reply."
@@ -149,13 +164,24 @@ async def test_an_empty_answer_is_asked_for_again(server):
         ({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "ab", "", "stop"),
         ({"content": None, "reasoning": "long", "finish_reason": "length"}, "", "long", "length"),
         ({"content": None, "finish_reason": "content_filter"}, "", "", "content_filter"),
-        ({"content": None, "refusal": "I can't."}, "I can't.", "", "stop"),
+        ({"content": None, "refusal": "I can't."}, "I can't.", "", "content_filter"),
+        ({"content": "", "refusal": "I can't."}, "I can't.", "", "content_filter"),
+        ({"content": "a", "refusal": "I can't."}, "a", "", "stop"),
+        ({"content": None, "reasoning": "hm"}, "", "hm", "stop"),
     ],
 )
 def test_replies_of_many_servers_are_read(message, text, reasoning, reason):
     """Thinking is kept apart from the answer; a reply cut off or filtered is a reply, not a fault of the endpoint."""
     reply = reply_of(completion(**message))
     assert (reply.text, reply.reasoning, reply.finish_reason) == (text, reasoning, reason)
+
+
+def test_an_empty_reply_that_took_tokens_is_the_models_own():
+    """It is counted, and left to the re-ask; with no tokens it is the endpoint that failed."""
+    reply = reply_of(completion(content="") | {"usage": {"prompt_tokens": 9, "completion_tokens": 1}})
+    assert (reply.text, reply.prompt_tokens, reply.completion_tokens) == ("", 9, 1)
+    with pytest.raises(BadReply, match="empty"):
+        reply_of(completion(content="") | {"usage": {"prompt_tokens": 9, "completion_tokens": 0}})
 
 
 @pytest.mark.parametrize("given", [{}, {"choices": None}, {"choices": [{}]}, completion(content=7), completion()])

@@ -5,6 +5,7 @@ import time
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from adage.errors import (
     BadReply,
@@ -162,9 +163,11 @@ async def test_retry_after_is_respected(server):
         assert await client.post() == "HM?"
         assert client.waits == [7.0, 0.0]
         server.always = status(429, Retry_After="3600")
-        with pytest.raises(EndpointBusy):
-            await client.post()
+        for _ in range(3):
+            with pytest.raises(EndpointUnreachable, match="asks to wait 3600 s"):
+                await client.post()
         assert len(client.waits) == 2
+        assert server.calls == 4
 
 
 async def test_back_off_grows_and_is_capped(server):
@@ -217,13 +220,43 @@ async def test_time_limit_counts_from_sending_not_from_queueing(server):
             await client.post()
 
 
+async def test_silence_is_told_from_slowness(server):
+    """A server that sends nothing is given up after `read_timeout_s`, long before the whole call's time is over."""
+    server.latency_s = 0.5
+    async with Client(server.url, timeout_s=20, read_timeout_s=0.1, retries=0) as client:
+        began = time.monotonic()
+        with pytest.raises(EndpointBusy, match=r"sent nothing for 0\.1 s"):
+            await client.post()
+        assert time.monotonic() - began < 10
+        server.latency_s = 0.0
+        assert await client.post() == "HM?"
+
+
+@pytest.mark.parametrize(
+    ("said", "first", "kind"),
+    [
+        ("Your input was flagged", True, BadRequest),
+        ("Forbidden", True, RequestRejected),
+        ("Forbidden", False, BadRequest),
+    ],
+)
+async def test_a_text_that_is_refused_is_told_from_a_key_that_is(server, said, first, kind):
+    """403 ends the row alone where it is about the text: it says so, or the key has been good before."""
+    async with Client(server.url) as client:
+        if not first:
+            await client.post()
+        server.always = status(403, said)
+        with pytest.raises(kind):
+            await client.post()
+
+
 async def test_concurrency_is_bounded_and_backs_off(server):
     """No more calls than allowed are in flight; refusals lower the limit, successes raise it again."""
     server.latency_s = 0.01
     async with Client(server.url, concurrency=8) as client:
         await asyncio.gather(*(client.post() for _ in range(40)))
         assert server.peak == 8
-        server.faults.extend([status(429)] * 8)
+        server.faults.extend([status(429)] * 5)
         await asyncio.gather(*(client.post() for _ in range(8)))
         assert client.endpoint.limits.gate.limit < 6.0
         await asyncio.gather(*(client.post() for _ in range(60)))
@@ -242,9 +275,10 @@ async def test_endpoints_that_share_limits_share_them_all(server):
 
 
 async def test_a_call_that_is_turned_away_leaves_its_place_to_others(server):
-    """While one call waits as long as the server asked, the others go on."""
+    """While one call of several waits as long as the server asked, the others go on."""
+    server.latency_s = 0.05
     server.faults.append(status(429, Retry_After="60"))
-    async with Client(server.url, concurrency=1) as client:
+    async with Client(server.url, concurrency=2) as client:
         back = asyncio.Event()
 
         async def wait(_):
@@ -255,6 +289,27 @@ async def test_a_call_that_is_turned_away_leaves_its_place_to_others(server):
         await asyncio.gather(*(client.post() for _ in range(3)))
         back.set()
         assert await turned_away == "HM?"
+
+
+async def test_a_server_that_counts_by_time_is_left_alone_until_it_counts_anew(server):
+    """Refused with nothing else in flight, everybody waits as long as was asked, and nothing is given up."""
+    window_s, most, answered, began = 0.25, 10, [], time.monotonic()
+
+    async def counting(request):
+        past_s = (time.monotonic() - began) % window_s
+        window = round((time.monotonic() - began - past_s) / window_s)
+        if answered.count(window) == most:
+            return await status(429, Retry_After=f"{window_s - past_s:.3f}")(request)
+        answered.append(window)
+        return web.json_response(server.completion(await request.json()))
+
+    server.always = counting
+    server.latency_s = 0.005
+    endpoint = Endpoint(server.url, concurrency=8, retries=3)
+    answers = await asyncio.gather(*(endpoint.post("chat/completions", BODY, lambda _: "yes") for _ in range(60)))
+    await endpoint.close()
+    assert answers == ["yes"] * 60
+    assert server.calls <= 60 + 2 * 8 * len(set(answered)), "it was asked again and again before it counted anew"
 
 
 async def test_requests_by_the_minute_are_those_that_were_sent(server):
@@ -314,6 +369,21 @@ async def test_the_key_never_shows(server, monkeypatch):
         assert "secret" not in f"{error} {error!r} {vars(error)}"
         error = error.__cause__ or error.__context__
     assert server.headers[0]["Authorization"] == "Bearer sk-very-secret"
+
+
+@pytest.mark.parametrize("before", [0, 480, 495])
+async def test_a_key_that_comes_back_is_never_shown_in_part(server, monkeypatch, before):
+    """In a long message, cut anywhere, and in the address of a redirect."""
+    monkeypatch.setenv("LLM_KEY", "sk-very-secret-indeed")
+    async with Client(server.url, key_env="LLM_KEY") as client:
+        for fault in (
+            status(400, "x" * before + " sk-very-secret-indeed is no key"),
+            status(307, "elsewhere", Location="http://x.example/?key=sk-very-secret-indeed"),
+        ):
+            server.always = fault
+            with pytest.raises(ModelError) as caught:
+                await client.post()
+            assert "sk-" not in str(caught.value)
 
 
 async def test_redirects_are_reported_not_followed(server):

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adage.language import Identify, Language
+from adage.language import Identify, Language, available, load, shipped
 from adage.models.base import Guess
-from adage.models.lid import Cld2, LangId, agrees, identifier, primary
+from adage.models.lid import Cld2, LangId, agrees, identifier, primary, slip_check
 
 SENTENCES = {
     "en": "The farmer opened the channel every morning before anyone else woke up.",
@@ -25,9 +25,9 @@ pytest.importorskip("pycld2", reason="pycld2 has no wheel for this platform")
 CLD2, LANGID = Cld2(), LangId()
 
 
-def language(code, **identify):
-    """A language with nothing but its code and labels."""
-    return Language(code=code, name=code, native_name=code, scripts=(), identify=Identify(**identify))
+def language(code, *, scripts=(), **identify):
+    """A language with nothing but its code, scripts and labels."""
+    return Language(code=code, name=code, native_name=code, scripts=scripts, identify=Identify(**identify))
 
 
 class Knows:
@@ -84,6 +84,41 @@ def test_labels_and_old_codes_are_understood():
     """Packs may list an identifier's own labels; withdrawn codes and regions make no difference."""
     assert agrees(Knows({"no"}, "no"), "…", language("nb", labels=("nb", "no"))) is True
     assert [primary(code) for code in ("iw", "zh-Hant", "pt_BR", "EN")] == ["he", "zh", "pt", "en"]
+
+
+@pytest.mark.parametrize("identify", [CLD2, LANGID], ids=lambda identify: identify.id)
+def test_a_slip_into_english_is_seen_and_nothing_else_is(identify):
+    """English is told from each language of its script, and no sentence of such a language's pack is called English."""
+    checked = {code: check for code in available() if (check := slip_check(identify, load(code)))}
+    assert checked.keys() >= {"ha", "id", "sw", "tr", "vi", "yo"}
+    for code, slipped in checked.items():
+        assert slipped(SENTENCES["en"])
+        assert not any(map(slipped, shipped(code).examples.identify))
+        assert not any(slipped(sentence) for other, sentence in SENTENCES.items() if other != "en")
+
+
+def test_a_text_that_is_partly_english_has_not_slipped():
+    """Speakers of Filipino put English words and half sentences into good stories."""
+    story = "Pumunta si Ana sa mall para bumili ng bagong cellphone. Pero yung price sobrang mahal so she decided na "
+    story += "mag-save muna. After three months, nakabili na rin siya and super happy ang family niya."
+    for identify in (CLD2, LANGID):
+        assert not slip_check(identify, load("fil"))(story)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        language("en-GB", scripts=("Latn",)),
+        language("ja", scripts=("Jpan",)),
+        language("pcm", scripts=("Latn",)),
+        language("sco", scripts=("Latn",), sisters=("en",)),
+        language("jam", scripts=("Latn",), labels=("en",)),
+    ],
+    ids=lambda target: target.code,
+)
+def test_where_a_slip_cannot_be_told_nothing_is_checked(target):
+    """English itself, other scripts, and creoles of English that the identifier would take for English."""
+    assert slip_check(CLD2, target) is None
 
 
 @given(st.text())

@@ -4,6 +4,8 @@ import asyncio
 import hashlib
 import json
 from importlib.util import find_spec
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import msgspec
 import pytest
@@ -150,6 +152,21 @@ async def test_one_model_is_loaded_once_and_let_go():
     assert "_server" not in vars(engine)
     assert (await two.chat(asked(two, "Hi"))).text
     await two.close()
+
+
+@pytest.mark.slow
+@needs_llama
+@needs_smollm2
+async def test_the_inner_server_answers_to_nobody_else():
+    """Who finds llama.cpp's own port gets no tokens, no answer and nothing about the model without its key."""
+    model = LocalModel("m", model="smollm2-135m", max_tokens=4, context=256)
+    await model.load()
+    address = model._engine._server.listening_address
+    for path, body in (("/tokenize", b'{"content": "x"}'), ("/v1/chat/completions", b"{}"), ("/props", None)):
+        with pytest.raises(HTTPError, match="401"):
+            await asyncio.to_thread(urlopen, Request(address + path, body))
+    assert await model.tokens([Message(role="user", content="Hi")]) > 1
+    await model.close()
 
 
 @pytest.mark.slow

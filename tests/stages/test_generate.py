@@ -11,22 +11,22 @@ import pytest
 from adage.errors import BadRequest, EndpointUnreachable, StageError, UnparsableReply
 from adage.language import load
 from adage.models.fake import ScriptedModel
+from adage.models.lid import identifier, slip_check
 from adage.records import verify
 from adage.stage import Dropped, Failed, Kept
-from adage.stages.generate import DOMAINS, Generate
+from adage.stages.generate import DOMAINS, Generate, likely_story
 from adage.stages.hand import HandScenario
+from adage.text.segment import length
 from material import proverb, run_stage, themed
 
 GOAT = themed("A goat climbs", "stubbornness", 3)
 RIVER = themed("The river bends", "patience", 1)
 
 
-def stage(model=None, *, n=4, per_call=2, hand=None, code="en") -> Generate:
+def stage(model=None, *, n=4, per_call=2, hand=None, code="en", **options) -> Generate:
     """Four scenarios, two a call."""
-    language = load(code)
-    return Generate(
-        n=n, per_call=per_call, model=model, hand=hand or {}, unit="proverb", word="saying", language=language
-    )
+    options |= {"unit": "proverb", "word": "saying", "language": load(code)}
+    return Generate(n=n, per_call=per_call, model=model, hand=hand or {}, **options)
 
 
 def model(reply) -> ScriptedModel:
@@ -109,6 +109,28 @@ async def test_a_reply_in_another_language_is_asked_again_once(code, right, wron
         await run_stage(stage(model(lambda *_: [wrong]), n=1, code=code), [GOAT])
 
 
+@pytest.mark.parametrize(
+    ("code", "right"),
+    [
+        ("tr", "Çiftçi her sabah kimse uyanmadan önce kanalı açardı. Komşuları ona gülerdi, ama o hiç aldırmazdı."),
+        ("id", "Setiap pagi petani itu membuka saluran air sebelum orang lain bangun. Tetangganya menertawakan dia."),
+    ],
+)
+async def test_a_reply_in_the_language_of_the_prompt_is_asked_again_once(code, right):
+    """Where the script does not tell, the identifier does; a reply that is English in part is left to the filter."""
+    slipped = slip_check(identifier(), load(code))
+    wrong = "The farmer opened the channel every morning before anyone else woke up, and his neighbours laughed."
+    writer = model(lambda call, _: [right, right] if call else [wrong, wrong])
+    (outcome,) = await run_stage(stage(writer, n=1, code=code, slipped=slipped), [GOAT])
+    assert [row.text for row in outcome.rows] == [right]
+    assert writer.calls == 2
+    with pytest.raises(UnparsableReply, match=f"must be written in {load(code).name}"):
+        await run_stage(stage(model(lambda *_: [wrong]), n=1, code=code, slipped=slipped), [GOAT])
+    mixed = model(lambda *_: [wrong, right])
+    await run_stage(stage(mixed, n=2, code=code, slipped=slipped), [GOAT])
+    assert mixed.calls == 1
+
+
 @pytest.mark.parametrize("n", [100, 250, 500, 1000])
 async def test_the_language_of_a_long_reply_is_judged_by_all_of_it(n):
     """Letters that alternate with spaces are seen; a beginning in the language does not hide the rest."""
@@ -136,7 +158,7 @@ async def test_scenarios_by_hand_replace_the_model():
 
 
 async def test_the_announced_requests_are_those_that_are_made():
-    """One a batch, with the attempt, and no two alike."""
+    """One a batch, and no two alike."""
     writer = model(lambda call, _: [f"Story {call}.", f"Tale {call}."])
     asked, chat = [], writer.chat
 
@@ -146,8 +168,8 @@ async def test_the_announced_requests_are_those_that_are_made():
 
     writer.chat = spy
     made = stage(writer, n=5)
-    await run_stage(made, [GOAT], attempt=1)
-    announced = [request.key() for request in made.requests(GOAT, made.context(), 1)]
+    await run_stage(made, [GOAT])
+    announced = [request.key() for request in made.requests(GOAT, made.context(), 0)]
     assert asked == announced
     assert len(set(asked)) == 3 == made.estimate(1).calls
 
@@ -189,5 +211,25 @@ async def test_a_proverb_without_a_cluster_is_refused():
 def test_settings_name_all_that_matters():
     """Numbers, model, hand file, language and words change the fingerprint."""
     made = [stage(), stage(n=5), stage(per_call=3), stage(model(lambda *_: [])), stage(code="ja")]
+    made += [stage(slipped=bool, identifier=name) for name in ("one", "other")]
     made.append(stage(hand={"p": [HandScenario(proverb="p", text="x")]}))
     assert len({msgspec.json.encode(one.settings()) for one in made}) == len(made)
+
+
+@pytest.mark.parametrize("code", ["en", "ja", "ar", "am"])
+def test_likely_stories_keep_the_bounds_of_the_language(code):
+    """In its own unit, and of its own words, however long or short the text is that they are made of."""
+    language = load(code)
+    words = language.words.function[:12] if language.segment.words == "unicode" else ("石の上にも三年居る",)
+    for text in (" ".join(words), " ".join(words) * 30):
+        made = length(likely_story(text, language), language)
+        assert language.length.min <= made <= language.length.max
+
+
+def test_expected_exchanges_are_the_requests_with_a_story_for_each_domain():
+    """Plans count the prompts that will be sent, and as many stories as each of them asks for."""
+    made = stage(model(lambda *_: []), n=3, per_call=2)
+    exchanges = made.exchanges(GOAT)
+    requests = made.requests(GOAT, made.context(), 0)
+    assert [exchange.messages for exchange in exchanges] == [request.messages for request in requests]
+    assert [len(json.loads(exchange.reply)["scenarios"]) for exchange in exchanges] == [2, 1]

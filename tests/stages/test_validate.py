@@ -10,7 +10,7 @@ from adage.models.fake import ScriptedModel
 from adage.recipe import Validate as Options
 from adage.records import verify
 from adage.stage import Dropped, Kept
-from adage.stages.validate import CRITERIA, Validate
+from adage.stages.validate import CRITERIA, Validate, _places
 from material import context_of, item, judge, proverb, run_stage, says, shown
 
 POOL = [proverb(text) for text in ("The goat climbs", "The river bends", "The kettle sings", "The lamp waits")]
@@ -129,6 +129,54 @@ async def test_a_letter_may_come_with_its_text(form):
     assert isinstance(outcome, Kept)
 
 
+TEXTS = ["Haste makes waste", "A stitch in time saves nine", "More haste makes waste", "塵も積もれば山となる"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "places"),
+    [
+        ("A, B", {0, 1}),
+        ("A and C", {0, 2}),
+        ("A, B, and D.", {0, 1, 3}),
+        ("a/c", {0, 2}),
+        ("**(B) & (D)**", {1, 3}),
+        ("Ａ、Ｃ", {0, 2}),
+        ("A stitch in time saves nine", {1}),
+        ("a stitch in time saves nine.", {1}),
+        ("B: “A stitch in time saves nine”", {1}),
+        ("More haste makes waste", {2}),
+        ("A) Haste makes waste; C) More haste makes waste", {0, 2}),
+        ("Haste makes waste, 塵も積もれば山となる", {0, 3}),
+        ("D：塵も積もれば山となる。", {3}),
+        ("A: A stitch in time saves nine", set()),
+        ("A, A stitch in time saves nine", set()),
+        ("A stitch", set()),
+        ("A or B", set()),
+        ("A, but not B", set()),
+        ("A: no, B: yes", set()),
+        ("B, E", set()),
+        ("none", set()),
+    ],
+)
+def test_an_entry_is_read_as_what_it_names(entry, places):
+    """Several letters are several options, texts count as their options, and what is unclear is nothing."""
+    assert _places(entry, TEXTS) == places
+
+
+@pytest.mark.parametrize("form", [", ".join, " and ".join, "".join, list])
+async def test_a_second_answer_is_seen_in_whatever_form_it_comes(form):
+    """Two letters in one text, or two in a list; run together they are asked for again, and then unusable."""
+
+    def verdict(options, story):
+        fits = form(letter for letter, text in options.items() if text in {GOLD, POOL[1].text})
+        return {**says([]), "fits": fits}
+
+    made = stage(verdict, gate=False)
+    (outcome,) = await run_stage(made, [ROW])
+    vetoed = any(check.name == "second_answer" for check in outcome.rows[0].checks)
+    assert (vetoed, made.judges[0].calls) == ((False, 2) if form == "".join else (True, 1))
+
+
 @pytest.mark.parametrize("entry", ["Because it bends", "E", "", "正解", "AB"])
 async def test_what_is_no_letter_is_no_verdict(entry):
     """A word that begins with B is not option B: the judge is asked again, and then counts as unusable."""
@@ -224,7 +272,7 @@ async def test_without_judges_everything_passes():
 
 
 async def test_the_announced_requests_cover_those_that_are_made():
-    """All calls that may be made are announced, with the attempt; early stopping may save some."""
+    """All calls that may be made are announced; early stopping may save some."""
     asked = []
     made = stage(right, right, right, probes=1.0)
     for one in made.judges:
@@ -235,8 +283,8 @@ async def test_the_announced_requests_cover_those_that_are_made():
 
         one.chat = spy
     context = await context_of(made, [ROW])
-    announced = [request.key() for request in made.requests(ROW, context, 2)]
-    await run_stage(made, [ROW], attempt=2)
+    announced = [request.key() for request in made.requests(ROW, context, 0)]
+    await run_stage(made, [ROW])
     assert sorted(asked) == sorted(announced)
     assert len(asked) == 6
 

@@ -157,6 +157,33 @@ async def test_a_row_that_was_edited_is_found(path):
         journal.get(request(1).key())
 
 
+@pytest.mark.parametrize(
+    ("column", "content", "message"),
+    [
+        ("reply", "substr(reply, 1, 5)", "a reply that is none"),
+        ("reply", "'{}'", "a reply that is none.*text"),
+        ("reply", """'{"text": "x", "choices": []}'""", "a reply that is none.*choices"),
+        ("reply", """'{"text": 3}'""", "a reply that is none"),
+        ("request", "substr(request, 1, 50)", "a request that is none"),
+    ],
+)
+async def test_a_row_that_holds_something_else_is_named(path, column, content, message):
+    """A truncated or foreign reply or request: `verify` names the key under which it is stored."""
+    with Journal(path) as journal:
+        for number in range(3):
+            await journal.put(request(number).key(), request(number), reply(number))
+    database, key = sqlite3.connect(path), request(1).key()
+    database.execute(f"UPDATE calls SET {column} = {content} WHERE key = ?", (key,))
+    database.commit()
+    database.close()
+    with (
+        Journal(path) as journal,
+        pytest.raises(VerificationError, match=f"stored under '{key}' has {message}") as caught,
+    ):
+        journal.verify()
+    assert "delete that row" in caught.value.hint
+
+
 def test_a_database_of_another_kind_is_left_alone(path):
     """Neither a stranger's database nor a newer format is written to."""
     path.parent.mkdir()

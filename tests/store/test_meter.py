@@ -108,6 +108,18 @@ async def test_calls_in_flight_are_foreseen(journal):
     assert meter.tokens == 500
 
 
+@pytest.mark.parametrize(("budget", "most"), [(Budget(tokens=500), 520), (Budget(usd=700), 520)])
+async def test_a_thousand_rows_pass_the_limit_by_what_is_in_flight(journal, budget, most):
+    """However many rows wait, no more calls are begun than are answered at once; five tokens each, seven dollars."""
+    inner = SlowModel("m", answer)
+    model = RecordedChat(inner, journal, meter=(meter := Meter(budget)), price=PRICE, concurrency=4)
+    rows = [model.chat(asked(model, i)) for i in range(1000)]
+    outcomes = await asyncio.gather(*rows, return_exceptions=True)
+    assert {type(outcome) for outcome in outcomes} == {ChatReply, LimitReached}
+    assert meter.tokens <= most
+    assert inner.calls == meter.calls == journal.stats().calls >= 100
+
+
 async def test_a_call_that_fails_costs_a_call_and_no_tokens(journal):
     """A build against a dead endpoint ends at its number of calls too."""
     meter = Meter(Budget(calls=3))

@@ -61,7 +61,7 @@ def open_candidate(
 
 def check_keys(entries: Sequence[ModelEntry]) -> None:
     """Raise `MissingKey`, before anything is asked, for every key variable that is named and not set."""
-    named = {entry.key_env: entry.name for entry in entries if isinstance(entry, EndpointEntry) and entry.key_env}
+    named = [(entry.key_env, entry.name) for entry in entries if isinstance(entry, EndpointEntry) and entry.key_env]
     require_keys(named, when="first", file="a roster")
 
 
@@ -101,6 +101,8 @@ def _endpoint(entry: EndpointEntry) -> EndpointModel:
         extra=entry.extra,
         concurrency=entry.concurrency,
         timeout_s=entry.timeout_s,
+        connect_timeout_s=entry.connect_timeout_s,
+        read_timeout_s=entry.read_timeout_s,
         retries=entry.retries,
         limits=Limits(
             entry.concurrency,

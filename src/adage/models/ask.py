@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -54,10 +55,29 @@ async def ask(
 ) -> tuple[T, str]:
     """The model's answer as `kind`, and how it was had: `ok`, `repaired` or `asked_again`.
 
+    A row that failed is tried again with another `attempt`. What its earlier ones have brought is paid for, so it is
+    looked at first: the question that made the row fail is asked anew, the others are not.
+
     Raises:
         UnparsableReply: neither the reply nor the answer to the one re-ask holds what was asked for.
         ModelError: the model did not reply.
     """
+    for number in range(attempt):
+        with suppress(UnparsableReply):
+            return await _asked(model, messages, schema, kind, attempt=number, object_to=object_to)
+    return await _asked(model, messages, schema, kind, attempt=attempt, object_to=object_to)
+
+
+async def _asked(
+    model: ChatModel,
+    messages: Sequence[Message],
+    schema: dict[str, Any],
+    kind: type[T],
+    *,
+    attempt: int,
+    object_to: Objection[T] | None,
+) -> tuple[T, str]:
+    """The answer of one attempt, which is noted whatever it was."""
     requests = [model.request(messages, schema, attempt=attempt)]
     try:
         value, status = await _answer(model, requests, kind, object_to)

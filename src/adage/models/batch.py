@@ -6,7 +6,8 @@ OpenAI's batch service and `vllm run-batch` take such files; a person with a scr
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ from adage.store.journal import Journal
 
 _GROUP = 1000
 """Replies stored together."""
+_MOST_REQUESTS = 50_000
+_MOST_BYTES = 200_000_000
+"""What OpenAI's batch service takes in one file."""
 _TEXT = 200
 """Characters of a response that a message quotes."""
 
@@ -66,7 +70,7 @@ def write_batch(
     """Write the requests that are owed, and note them as sent.
 
     Batch services take one model a file, so several models get files of their own: `target` with the model's name
-    before its ending.
+    before its ending. What is more than they take in one file goes on in others, numbered from 2 (`ask-2.jsonl`).
 
     Args:
         target: The file to write.
@@ -86,15 +90,18 @@ def write_batch(
     out = _sent(sent) | out
     answered = journal.known(out)
     write_atomic(sent, _lines(Sent(key=key, request=out[key]) for key in sorted(out.keys() - answered)))
-    written = {}
+    written: dict[Path, int] = {}
     for name, requests in asked.items():
-        file = target if len(asked) == 1 else target.with_name(f"{target.stem}-{name}{target.suffix}")
-        lines = _lines(
+        stem = target.stem if len(asked) == 1 else f"{target.stem}-{name}"
+        lines = (
             {"custom_id": key, "method": "POST", "url": "/v1/chat/completions", "body": bodies[name](request)}
             for key, request in sorted(requests.items())
         )
-        write_atomic(file, lines)
-        written[file] = len(requests)
+        for portion in _portions(msgspec.json.encode(line) + b"\n" for line in lines):
+            names = (target.with_name(f"{stem}{f'-{part}' * (part > 1)}{target.suffix}") for part in count(1))
+            file = next(name for name in names if name not in written)
+            write_atomic(file, b"".join(portion))
+            written[file] = len(portion)
     return written
 
 
@@ -163,6 +170,20 @@ def _responses(files: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
                 f"the responses {str(file)!r} cannot be read: {error.strerror}",
                 hint="expected a file of responses in OpenAI's batch format",
             ) from error
+
+
+def _portions(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """The lines, in groups that each fit into a file of a batch service."""
+    portion: list[bytes] = []
+    size = 0
+    for line in lines:
+        if portion and (len(portion) == _MOST_REQUESTS or size + len(line) > _MOST_BYTES):
+            yield portion
+            portion, size = [], 0
+        portion.append(line)
+        size += len(line)
+    if portion:
+        yield portion
 
 
 def _sent(path: Path) -> dict[str, ChatRequest]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, Literal
 
@@ -21,9 +22,9 @@ class EndpointModel:
     """A model that answers at `base_url`/chat/completions.
 
     JSON answers are asked for in the way `structured` names. A server that refuses it gets a weaker one, once and for
-    good: `json_object` where its message names that, and none otherwise, so that finding out costs one call. Prompts
-    therefore describe the JSON in words too. An entry of `extra` that is None takes the parameter of that name out of
-    the request body.
+    good: `json_object` where its message names that, and none otherwise, so that finding out costs one call. A
+    complaint that the weaker way meets as well is about something else. Prompts therefore describe the JSON in words
+    too. An entry of `extra` that is None takes the parameter of that name out of the request body.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class EndpointModel:
         concurrency: int = 16,
         timeout_s: float = 120.0,
         connect_timeout_s: float = 10.0,
+        read_timeout_s: float | None = None,
         retries: int = 5,
         limits: Limits | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
@@ -54,6 +56,7 @@ class EndpointModel:
             concurrency=concurrency,
             timeout_s=timeout_s,
             connect_timeout_s=connect_timeout_s,
+            read_timeout_s=read_timeout_s,
             retries=retries,
             limits=limits,
             sleep=sleep,
@@ -66,6 +69,8 @@ class EndpointModel:
         self._structured = structured
         self._accepted = False
         """Whether the server has taken a request in the present way of asking for JSON."""
+        self._unrelated: set[str] = set()
+        """Complaints, without their numbers, that have nothing to do with the way of asking."""
 
     def request(
         self, messages: Sequence[Message], schema: dict[str, Any] | None, *, sample: int = 0, attempt: int = 0
@@ -94,18 +99,21 @@ class EndpointModel:
         await self.endpoint.close()
 
     async def _ask(self, request: ChatRequest) -> ChatReply:
-        """Post the request; while the way of asking for JSON is unproven, a 400 leads to a weaker one."""
+        """Post the request; while the way of asking for JSON is unproven, a new kind of 400 leads to a weaker one."""
         way = self._structured
         try:
             reply = await self._post(request, way)
         except BadRequest as error:
-            if request.schema is None or way == "none" or (self._accepted and way == self._structured):
+            proven = self._accepted and way == self._structured
+            if request.schema is None or way == "none" or proven or _gist(error) in self._unrelated:
                 raise
             named = way == "json_schema" and "json_object" in error.message
             weaker: Structured = "json_object" if named else "none"
             try:
                 reply = await self._post(request, weaker)
-            except BadRequest:
+            except BadRequest as again:
+                if _gist(again) == _gist(error):
+                    self._unrelated.add(_gist(error))
                 raise error from None
             self._structured = weaker
         self._accepted |= request.schema is not None
@@ -124,6 +132,11 @@ class EndpointModel:
             f"{self.endpoint.address} does not serve the model {model!r}: {error.message}",
             hint=f"it serves: {', '.join(served[:20])}" + (" …" if len(served) > 20 else ""),
         )
+
+
+def _gist(error: ModelError) -> str:
+    """What an error says, without the words that hold a digit: counts and ids differ between requests."""
+    return re.sub(r"\S*\d\S*", "", error.message)
 
 
 def _body(request: ChatRequest, structured: Structured) -> dict[str, Any]:
@@ -184,10 +197,10 @@ class _Completion(msgspec.Struct):
 
 
 def reply_of(answer: dict[str, Any]) -> ChatReply:
-    """The reply in a chat completion.
+    """The reply in a chat completion; a refusal that comes apart from the text counts as filtered content.
 
     Raises:
-        BadReply: there is none.
+        BadReply: there is none, or an empty one that took the model no tokens: the endpoint's failure, not an answer.
     """
     try:
         completion = msgspec.convert(answer, _Completion)
@@ -195,18 +208,19 @@ def reply_of(answer: dict[str, Any]) -> ChatReply:
         raise BadReply(f"the endpoint sent no chat completion ({error}): {str(answer)[:300]}") from error
     choice, tokens = completion.choices[0], completion.usage or _Tokens()
     content = choice.message.content
-    text = "".join(part.text for part in content) if isinstance(content, list) else content
+    text = "".join(part.text for part in content) if isinstance(content, list) else content or ""
+    refusal = "" if text else choice.message.refusal or ""
     cached = tokens.prompt_tokens_details and tokens.prompt_tokens_details.cached_tokens
     if cached is None and completion.timings:
         cached = completion.timings.cache_n
     reply = ChatReply(
-        text=text or choice.message.refusal or "",
-        finish_reason=choice.finish_reason or "stop",
+        text=text or refusal,
+        finish_reason="content_filter" if refusal else choice.finish_reason or "stop",
         prompt_tokens=tokens.prompt_tokens or 0,
         completion_tokens=tokens.completion_tokens or 0,
         cached_tokens=cached or 0,
         reasoning=choice.message.reasoning_content or choice.message.reasoning or "",
     )
-    if not reply.text and reply.finish_reason == "stop":
+    if not (reply.text or reply.reasoning or reply.completion_tokens) and reply.finish_reason == "stop":
         raise BadReply("the endpoint sent an empty reply")
     return reply

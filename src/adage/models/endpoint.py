@@ -9,7 +9,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -29,6 +29,7 @@ from adage.errors import (
     RecipeError,
     RequestRejected,
 )
+from adage.keys import looks_like_key
 from adage.models.limits import Deadlines, Limits
 from adage.models.wire import Answer, Wire
 
@@ -38,6 +39,11 @@ MAX_REPLY_BYTES = 16 << 20
 _LONGEST_WAIT_S = 120.0
 _DOWN_AFTER = 10
 """Calls in a row that exhausted their retries before the endpoint counts as down."""
+_QUOTED = 500
+"""Characters of an answer that a message shows."""
+_LATER = "run the same command again later; stored calls are kept"
+_FLAGGED = re.compile(r"flagged|moderat|content|policy|safety", re.IGNORECASE)
+"""What a server says that refuses a text, not a key."""
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "adage"}
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
@@ -62,17 +68,20 @@ def failure_of(kind: type[BaseException]) -> type[ModelError]:
     return next(error for caught, error in _FAILURES if issubclass(kind, caught))
 
 
-def require_keys(named: Mapping[str, str], *, when: str, file: str) -> None:
-    """Raise `MissingKey` for every variable of `named` (variable → the model that needs it) that is not set.
+def require_keys(named: Iterable[tuple[str, str]], *, when: str, file: str) -> None:
+    """Raise `MissingKey` with every variable in `named` that is not set, and all models that need it.
 
     Args:
-        named: Environment variables with keys.
+        named: Environment variables with keys, each with the model that needs it.
         when: When they should have been set, for the hint.
         file: What names them and must not hold the key itself, for the hint.
     """
-    missing = {variable: name for variable, name in named.items() if not os.environ.get(variable)}
+    missing: dict[str, list[str]] = {}
+    for variable, name in dict.fromkeys(named):
+        if not os.environ.get(variable):
+            missing.setdefault(variable, []).append(name)
     if missing:
-        listed = ", ".join(f"{variable} (for {name})" for variable, name in sorted(missing.items()))
+        listed = ", ".join(f"{variable} (for {', '.join(names)})" for variable, names in sorted(missing.items()))
         raise MissingKey(
             f"the key of a model is missing: environment variable {listed} is not set",
             hint=f"set it {when}, e.g.: export {min(missing)}=…  (the key itself never goes into {file})",
@@ -92,7 +101,8 @@ class _Refused(Exception):
 class Endpoint:
     """The address of an OpenAI-compatible server, and everything about talking to it that is not chat or embedding.
 
-    Timeouts count from the moment a request is sent, not while it waits for its turn. After ten calls in a row
+    Timeouts count from the moment a request is sent, not while it waits for its turn: `connect_timeout_s` for a new
+    connection, `read_timeout_s` for a server's silence, `timeout_s` for all of it. After ten calls in a row
     that outlasted their retries, or one that could not connect, the endpoint counts as down and every later call
     fails at once. `limits` may be shared with others who talk to the same server; `concurrency` bounds this one alone.
     """
@@ -105,6 +115,7 @@ class Endpoint:
         concurrency: int = 16,
         timeout_s: float = 120.0,
         connect_timeout_s: float = 10.0,
+        read_timeout_s: float | None = None,
         retries: int = 5,
         limits: Limits | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
@@ -118,6 +129,7 @@ class Endpoint:
         self._slots = asyncio.Semaphore(concurrency) if concurrency < self.limits.gate.most else nullcontext()
         self._deadlines = Deadlines(timeout_s)
         self._connect_timeout_s = connect_timeout_s
+        self._read_timeout_s = read_timeout_s
         self._tries: dict[type[ModelError], int] = {
             EndpointBusy: retries + 1,
             EndpointUnreachable: min(retries, 2) + 1,
@@ -127,6 +139,7 @@ class Endpoint:
         self._jitter = jitter
         self._wire: Wire | None = None
         self._exhausted = 0
+        self._has_answered = False
         self._down: EndpointUnreachable | None = None
 
     async def post(self, path: str, body: dict[str, Any], read: Callable[[dict[str, Any]], T]) -> T:
@@ -160,18 +173,17 @@ class Endpoint:
                         self.limits.settle(taken, tokens)
                         value = read(answer)
                     except (_Refused, BadReply, aiohttp.ClientError, OSError) as caught:
-                        overloaded = _is_overload(caught)
-                        if overloaded:
-                            self.limits.gate.overloaded(sent_at)
+                        others_may_go = _is_overload(caught) and not self.limits.gate.overloaded(sent_at)
                         if isinstance(caught, _Refused):
                             self.limits.settle(taken, 0)
                         pause_s = self._pause_after(caught, tried)
-                        if overloaded:
+                        if others_may_go:
                             break
                         await self._sleep(pause_s)
                     else:
                         self.limits.gate.succeeded(time.monotonic() - sent_at, tokens)
                         self._exhausted = 0
+                        self._has_answered = True
                         return value
             await self._sleep(pause_s)  # without a slot: the next in turn may be luckier
 
@@ -205,7 +217,10 @@ class Endpoint:
     async def _send(self, method: str, path: str, headers: dict[str, str], data: bytes = b"") -> dict[str, Any]:
         if self._wire is None:  # not before: it belongs to the loop that runs
             self._wire = Wire(
-                connect_timeout_s=self._connect_timeout_s, proxy=_proxy_for(self.url), most_bytes=MAX_REPLY_BYTES
+                connect_timeout_s=self._connect_timeout_s,
+                read_timeout_s=self._read_timeout_s,
+                proxy=_proxy_for(self.url),
+                most_bytes=MAX_REPLY_BYTES,
             )
         answer = await self._wire.exchange(method, _joined(self.url, path), headers, data)
         return self._read(answer, headers.get("Authorization", ""))
@@ -217,17 +232,18 @@ class Endpoint:
             if not content.get("error"):
                 return content
             status = _status_within(content["error"])
-        said = _said(content, answer.content)
+        said, location = _said(content, answer.content), answer.headers.get("Location", "")
         if key := secret.removeprefix("Bearer "):
-            said = said.replace(key, "***")
-        error = self._refusal(status, said, answer.headers.get("Location", ""))
+            said, location = said.replace(key, "***"), location.replace(key, "***")
+        error = self._refusal(status, said[:_QUOTED] or "(nothing)", location[:_QUOTED])
         raise _Refused(error, status, _retry_after(answer.headers.get("Retry-After")))
 
     def _refusal(self, status: int, said: str, location: str) -> ModelError:
         where = f"{self.address} answered {status}: {said}"
         if status == 200:
             return BadReply(f"{self.address} sent something that is no JSON object: {said}")
-        if status in {401, 403}:
+        is_about_text = status == 403 and (self._has_answered or _FLAGGED.search(said))
+        if status in {401, 403} and not is_about_text:
             hint = f"check the key in {self.key_env}" if self.key_env else "name the key's variable in the recipe"
             return RequestRejected(where, hint=hint)
         if 300 <= status < 400:
@@ -240,7 +256,8 @@ class Endpoint:
         if status in {404, 405, 501}:
             return RequestRejected(where, hint="check base_url (it usually ends in /v1) and the model's name")
         if status in {408, 409, 425, 429} or status >= 500:
-            return EndpointBusy(where, hint="run the same command again later; stored calls are kept")
+            by_minute = "; if it counts calls by the minute, set requests_per_minute" if status == 429 else ""
+            return EndpointBusy(where, hint=_LATER + by_minute)
         return BadRequest(where)
 
     def _error_of(self, caught: Exception) -> ModelError:
@@ -249,12 +266,14 @@ class Endpoint:
         if isinstance(caught, ModelError):
             return caught
         kind = failure_of(type(caught))
-        reason = " ".join(str(caught).split()) or type(caught).__name__
+        reason = " ".join(str(getattr(caught, "os_error", caught)).split()) or type(caught).__name__
         if kind is EndpointUnreachable:
             return kind(
                 f"no connection to {self.address}: {reason}",
                 hint="check that the server runs and that base_url is right",
             )
+        if isinstance(caught, aiohttp.SocketTimeoutError):
+            return kind(f"{self.address} sent nothing for {self._read_timeout_s:g} s", hint="raise read_timeout_s")
         if isinstance(caught, TimeoutError):
             return kind(f"{self.address} did not answer within {self._deadlines.seconds:g} s", hint="raise timeout_s")
         return kind(f"{self.address} broke off: {reason}")
@@ -263,7 +282,13 @@ class Endpoint:
         """Seconds to wait before the next try; raises what the failure means where there is none."""
         error = self._error_of(caught)
         asked_s = caught.retry_after_s if isinstance(caught, _Refused) else None
-        if tried >= self._tries.get(type(error), 1) or (asked_s or 0.0) > _LONGEST_WAIT_S:
+        too_long = asked_s is not None and asked_s > _LONGEST_WAIT_S
+        if too_long:
+            error = EndpointUnreachable(
+                f"{error.message} (it asks to wait {asked_s:.0f} s; more than {_LONGEST_WAIT_S:.0f} s is not waited)",
+                hint="run the same command again after that; stored calls are kept",
+            )
+        if too_long or tried >= self._tries.get(type(error), 1):
             self._note(error)
             raise error from caught
         return self._pause(tried) if asked_s is None else asked_s
@@ -277,7 +302,7 @@ class Endpoint:
         elif self._exhausted >= _DOWN_AFTER:
             self._down = EndpointUnreachable(
                 f"{self.address} failed {self._exhausted} calls in a row; the last one: {error.message}",
-                hint="run the same command again when it is back; stored calls are kept",
+                hint=error.hint or _LATER,
             )
 
     def _pause(self, tried: int) -> float:
@@ -313,8 +338,9 @@ def _checked(base_url: str) -> URL:
         url = URL()
     if url.scheme not in {"http", "https"} or not url.host or url.user or url.password or url.query_string:
         shown = str(url.with_user(None).with_query(None)) if url.host else base_url
+        named = "base_url" if looks_like_key(shown) else f"base_url {shown!r}"
         raise RecipeError(
-            f"base_url {shown!r} is not usable: expected http(s)://host[:port]/path, without user, password or query",
+            f"{named} is not usable: expected http(s)://host[:port]/path, without user, password or query",
             hint="a key belongs into an environment variable, named by key_env",
         )
     return url
@@ -370,13 +396,13 @@ def _decoded(content: bytes) -> object:
 
 
 def _said(answer: object, content: bytes) -> str:
-    """What the server says went wrong, on one line of at most 500 characters."""
+    """What the server says went wrong, on one line."""
     found: object = answer
     for field in ("error", "message", "detail"):
         if isinstance(found, dict) and found.get(field):
             found = found[field]
     text = content.decode(errors="replace") if found is None else str(found)
-    return " ".join(text.split())[:500] or "(nothing)"
+    return " ".join(text.split())
 
 
 def _status_within(error: object) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
@@ -12,10 +13,15 @@ from babel.core import get_global
 
 from adage.language import Language
 from adage.models.base import Guess, LanguageIdentifier
+from adage.text.scripts import script_share
 
 _UNDECIDED = Guess(language="und", confidence=0.0)
 _SURE = 0.5
 """Confidence from which an answer counts against a text."""
+_PROMPTS = "en"
+"""Language of the prompts."""
+_SLIPPED = 0.75
+"""Confidence from which an answer means that the text is in that language: one mixed with it stays below."""
 
 
 class Cld2:
@@ -89,6 +95,24 @@ def agrees(identifier: LanguageIdentifier, text: str, language: Language) -> boo
     if any(identifier.supports(name) for name in names):
         return False if guess.confidence >= _SURE else None
     return True if guess.language in {primary(sister) for sister in language.identify.sisters} else None
+
+
+def slip_check(identifier: LanguageIdentifier, language: Language) -> Callable[[str], bool] | None:
+    """A check whether a text is clearly in the language of the prompts, into which models slip, instead of `language`.
+
+    None where it would say nothing: the script tells, the language is that of the prompts, or the identifier does not
+    know it (and takes a creole for the language that it comes from).
+    """
+    names = {primary(label) for label in language.identify.labels or (language.code,)}
+    close = names | {primary(sister) for sister in language.identify.sisters}
+    if not script_share(_PROMPTS, language.scripts) or _PROMPTS in close or not any(map(identifier.supports, names)):
+        return None
+
+    def slipped(text: str) -> bool:
+        guess = identifier.identify(text)
+        return guess.language == _PROMPTS and guess.confidence >= _SLIPPED
+
+    return slipped
 
 
 def primary(code: str) -> str:

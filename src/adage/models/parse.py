@@ -20,14 +20,21 @@ from adage.models.base import ChatReply
 T = TypeVar("T")
 Status = Literal["ok", "repaired", "refused", "truncated", "invalid"]
 
-_TAG = re.compile(
-    r"(?P<open><(?:think|thinking|thought|reasoning)>|\[THINK\]|<\|channel\|>\s*analysis(?:\s*<\|message\|>)?)"
-    r"|(?P<close></(?:think|thinking|thought|reasoning)>|\[/THINK\])"
-    r"|(?P<mark><\|start\|>(?:assistant)?|<\|channel\|>\s*final|<\|(?:message|end|return|channel)\|>)",
-    re.IGNORECASE,
+_THOUGHT = r"(?:\w+[:_])?(?:think|thinking|thought|reasoning|reflection|analysis)"
+_OPEN = (
+    rf"<{_THOUGHT}>|\[THINK\]|◁think▷|<\|START_THINKING\|>|<\|begin_of_thought\|>|<unused94>(?:thought)?"
+    r"|<\|channel>thought|<\|channel\|>\s*analysis(?:\s*<\|message\|>)?"
 )
+_CLOSE = rf"</{_THOUGHT}>|\[/THINK\]|◁/think▷|<\|END_THINKING\|>|<\|end_of_thought\|>|<unused95>|<channel\|>"
+_MARK = (
+    r"<\|start\|>(?:assistant)?|<\|channel\|>\s*final|<\|(?:message|end|return|channel)\|>"
+    r"|<\|(?:START|END)_RESPONSE\|>|<\|(?:begin|end)_of_solution\|>"
+)
+_TAG = re.compile(rf"(?P<open>{_OPEN})|(?P<close>{_CLOSE})|(?P<mark>{_MARK})", re.IGNORECASE)
 """Marks of thinking as the open models write them; `mark` is what remains of a chat template."""
-_FENCE = re.compile(r"```[\w-]*[ \t]*\n?(.*?)```", re.DOTALL)
+_SIGNS = ("<", "K]", "k]", "◁")
+"""One of these stands in every pair of tags; `k]` is in the end of [THINK]."""
+_FENCE = re.compile(r"```[\w-]*+[ \t]*+\n?+(.*?)```", re.DOTALL)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]', re.DOTALL)
 _MAX_STARTS = 32
 _MAX_MENDED = 100_000
@@ -49,14 +56,18 @@ class Parsed(msgspec.Struct, Generic[T], frozen=True):
 def parse_json(reply: ChatReply, kind: type[T]) -> Parsed[T]:
     """The answer in `reply` as a `kind`.
 
-    Tried in this order: the whole text, fenced blocks, each outermost balanced object; then the same with mending: keys
-    in another case, numbers for text and text for numbers, one level of wrapping too many or too few, broken JSON.
-    What was cut off is never completed.
+    Tried in this order: the whole text; without the thinking, the whole text, fenced blocks, each outermost balanced
+    object; then the same with mending: keys in another case, numbers for text and text for numbers, one level of
+    wrapping too many or too few, broken JSON. What was cut off is never completed.
 
     Raises:
         UnparsableReply: with `status` `refused`, `truncated` or `invalid`; nothing else is ever raised.
     """
-    inside, text = split_thinking(reply.text.encode(errors="replace").decode())
+    whole = reply.text.encode(errors="replace").decode()
+    try:
+        return Parsed(msgspec.json.decode(whole, type=kind), "ok", reply.reasoning)
+    except (msgspec.DecodeError, RecursionError):
+        inside, text = split_thinking(whole)
     thinking = "\n".join(part for part in (reply.reasoning, inside) if part)
     misfit = ""
     for candidate in _candidates(text):
@@ -79,10 +90,12 @@ def parse_json(reply: ChatReply, kind: type[T]) -> Parsed[T]:
 def split_thinking(text: str) -> tuple[str, str]:
     """(thinking, answer) of a text: thinking that never ends leaves no answer; one without a beginning started first.
 
+    A tag inside JSON that is the whole text, or in the one fence that is, belongs to the answer.
+
     >>> split_thinking("<think>Hm.</think>{}")
     ('Hm.', '{}')
     """
-    if not any(mark in text for mark in ("<", "K]", "k]")):  # the end of [THINK] in either case
+    if not any(sign in text for sign in _SIGNS) or _is_json(text):
         return "", text.strip()
     thinking: list[str] = []
     answer: list[str] = []
@@ -130,6 +143,16 @@ def _complaint(status: Status, misfit: str) -> str:
     if status == "truncated":
         return "the reply ends before the answer does"
     return f"the JSON in the reply does not fit: {misfit}" if misfit else "the reply holds no JSON"
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text, or the fenced block that it consists of, is a JSON object or list."""
+    fenced = _FENCE.fullmatch(text.strip())
+    try:
+        msgspec.json.decode(fenced[1] if fenced else text, type=dict | list)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return False
+    return True
 
 
 def _candidates(text: str) -> Iterator[str]:

@@ -100,10 +100,15 @@ async def start(model: LocalModel, host: str, port: int, *, token: str = "") -> 
 async def serve(
     model: LocalModel, host: str, port: int, *, token: str = "", ready: Callable[[str], object] = lambda _: None
 ) -> None:
-    """Serve until cancelled; `ready` is told the base URL. Raises as `start` does."""
+    """Serve until cancelled; `ready` is told the base URL once the model is loaded.
+
+    Raises:
+        RecipeError: as `start` says, or llama.cpp cannot load the model.
+    """
     runner, url = await start(model, host, port, token=token)
-    ready(url)
     try:
+        await model.load()
+        ready(url)
         await asyncio.Event().wait()
     finally:
         await runner.cleanup()

@@ -40,13 +40,17 @@ class Wire:
     """Connections to servers, of which each carries one exchange at a time; made within a running event loop.
 
     Args:
-        connect_timeout_s: Seconds that a new connection may take. An exchange as a whole has no limit of its own.
+        connect_timeout_s: Seconds that a new connection may take.
+        read_timeout_s: Seconds that a server may be silent. An exchange as a whole has no limit of its own.
         proxy: The proxy to go through, if any; with name and password where it wants them.
         most_bytes: Size of the largest answer that is read.
     """
 
-    def __init__(self, *, connect_timeout_s: float, proxy: URL | None, most_bytes: int) -> None:
+    def __init__(
+        self, *, connect_timeout_s: float, read_timeout_s: float | None = None, proxy: URL | None, most_bytes: int
+    ) -> None:
         self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout_s)
+        self._read_timeout_s = read_timeout_s
         self._proxy = proxy
         self._most_bytes = most_bytes
         self._connector = aiohttp.TCPConnector(limit=0, ttl_dns_cache=300)
@@ -95,8 +99,10 @@ class Wire:
         protocol = connection.protocol
         if protocol is None or protocol.transport is None:
             raise aiohttp.ServerDisconnectedError
-        protocol.set_response_params(read_until_eof=True)
+        protocol.set_response_params(read_until_eof=True, read_timeout=self._read_timeout_s)
         protocol.transport.write(message)
+        if self._read_timeout_s:
+            protocol.start_timeout()
         head, payload = await protocol.read()
         while 100 <= head.code < 200 and head.code != _SWITCHING:  # informational; the answer follows
             head, payload = await protocol.read()

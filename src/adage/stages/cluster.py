@@ -18,13 +18,15 @@ from adage.errors import HandFileError, StageError
 from adage.models.ask import ask, object_schema
 from adage.models.base import ChatModel, ChatRequest, Embedder, Message
 from adage.records import Proverb, Record, Theme, seal
-from adage.stage import Estimate, Kept, Outcome, Stage
+from adage.stage import Estimate, Exchange, Kept, Outcome, Stage
 from adage.stages.clustering import centroids, choose_k, nearest_cluster, unit
 from adage.stages.label import canonical
 from adage.stages.prompt import prompt_hash, render
 
 SCHEMA = object_schema(name={"type": "string", "description": "English name, one to four words, lower case"})
 _LABELS_SHOWN = 20
+_LIKELY = "patience and hope"
+"""A label or name of the usual length."""
 _DIGITS = 6
 
 
@@ -70,7 +72,6 @@ class Cluster(Stage[Proverb, Labelled, Clustering, Proverb]):
     name = "cluster"
     number = "2b"
     version = 1
-    reply_tokens = 15
     row = Proverb
     slim = Labelled
     context = Clustering
@@ -171,6 +172,11 @@ class Cluster(Stage[Proverb, Labelled, Clustering, Proverb]):
     def prompt(self, row: Proverb, context: Clustering) -> Sequence[Message]:
         """The messages that ask for the name of the proverb's cluster."""
         return render("name", labels=context.labels[self._cluster(row, context)][:_LABELS_SHOWN])
+
+    def exchanges(self, row: Proverb) -> Sequence[Exchange]:  # noqa: ARG002 - one proverb tells nothing of a cluster
+        """The naming of a large cluster."""
+        reply = f'{{"name": "{_LIKELY}"}}'
+        return (Exchange(messages=render("name", labels=[_LIKELY] * _LABELS_SHOWN), reply=reply),)
 
     def requests(self, row: Proverb, context: Clustering, attempt: int) -> Sequence[ChatRequest]:
         """The naming request of the proverb's cluster: the same for all of its proverbs, so it is made once."""

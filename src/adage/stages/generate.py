@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -12,11 +13,12 @@ from adage.language import Language
 from adage.models.ask import ask, object_schema
 from adage.models.base import ChatModel, ChatRequest, Message
 from adage.records import Proverb, Scenario, scenario_id, seal
-from adage.stage import Dropped, Estimate, Failed, Kept, Outcome, Stage
+from adage.stage import Dropped, Estimate, Exchange, Failed, Kept, Outcome, Stage
 from adage.stages.hand import HandScenario, Named, Unmatched, unmatched, unmatched_remark
 from adage.stages.prompt import Form, prompt_hash
 from adage.text.leakage import content_words
 from adage.text.scripts import script_share
+from adage.text.segment import length
 from adage.text.unicode import show
 
 SCHEMA = object_schema(scenarios={"type": "array", "items": {"type": "string"}})
@@ -25,6 +27,8 @@ _MIN_SCRIPT_SHARE = 0.5
 """Share of letters in the language's scripts below which a reply is taken to be in another language."""
 _SAMPLE = 400
 """Characters by which that is judged, evenly from all stories; the filter judges every story whole."""
+_OPENINGS = 1000
+"""Characters of the stories' beginnings, together, by which an identifier judges a language of the same script."""
 
 
 class ScenarioAnswer(msgspec.Struct):
@@ -40,7 +44,6 @@ class Generate(Stage[Proverb, Named, Unmatched, Scenario]):
     number = "3"
     version = 1
     plannable = True
-    reply_tokens = 2000
     row = Proverb
     slim = Named
     context = Unmatched
@@ -56,9 +59,13 @@ class Generate(Stage[Proverb, Named, Unmatched, Scenario]):
         unit: str,
         word: str,
         language: Language,
+        slipped: Callable[[str], bool] | None = None,
+        identifier: str = "",
     ) -> None:
         self._n, self._per_call, self._model, self._hand = n, per_call, model, hand
         self._unit, self._word, self._language = unit, word, language
+        self._slipped, self._identifier = slipped, identifier
+        """Whether a text is in the language of the prompts instead (None where the script tells), and who says so."""
         known = tuple(language.domains) or DOMAINS
         domains = [known[i % len(known)] for i in range(n)]
         self._batches = [domains[i : i + per_call] for i in range(0, n, per_call)]
@@ -77,7 +84,7 @@ class Generate(Stage[Proverb, Named, Unmatched, Scenario]):
             "word": self._word,
             "language": self._language,
             "scenarios": self._hand,
-        }
+        } | ({"identifier": self._identifier} if self._slipped else {})
 
     def estimate(self, n_rows: int) -> Estimate:
         """Calls for the proverbs without scenarios by hand; rows as if nothing fell short."""
@@ -95,7 +102,7 @@ class Generate(Stage[Proverb, Named, Unmatched, Scenario]):
         """Lines of the scenarios file that were of no use."""
         return unmatched_remark("proverbs of the scenarios file are not in the corpus", context.references)
 
-    def prompts(self, row: Proverb) -> list[Sequence[Message]]:
+    def prompts(self, row: Proverb) -> list[tuple[Message, Message]]:
         """The messages of each call for a proverb."""
         banned = ", ".join(content_words(row.text, self._language))
         return [form.fill(text=row.text, explanation=row.explanation, banned=banned) for form in self._forms]
@@ -117,6 +124,14 @@ class Generate(Stage[Proverb, Named, Unmatched, Scenario]):
             length_unit=bounds.unit,
             domains=[self._language.domains.get(domain, domain) for domain in domains],
         )
+
+    def exchanges(self, row: Proverb) -> Sequence[Exchange]:
+        """A call a batch of domains, answered with that many stories."""
+        story = likely_story(row.explanation or row.text, self._language)
+        return [
+            Exchange(messages=prompt, reply=msgspec.json.encode({"scenarios": [story] * len(domains)}).decode())
+            for prompt, domains in zip(self.prompts(row), self._batches, strict=True)
+        ]
 
     def requests(self, row: Proverb, context: Unmatched, attempt: int) -> Sequence[ChatRequest]:  # noqa: ARG002
         """One request a batch of domains, where the model is asked."""
@@ -165,7 +180,11 @@ class Generate(Stage[Proverb, Named, Unmatched, Scenario]):
         if not written.strip():
             return "there is no scenario in it"
         sample = written[:: 1 + len(written) // _SAMPLE | 1]  # an odd step: letters may alternate with spaces
-        if script_share(sample, self._language.scripts) < _MIN_SCRIPT_SHARE:
+        wrong = script_share(sample, self._language.scripts) < _MIN_SCRIPT_SHARE
+        if not wrong and self._slipped:
+            each = 1 + _OPENINGS // len(answer.scenarios)
+            wrong = self._slipped("\n".join(text[:each] for text in answer.scenarios))
+        if wrong:
             return f"the scenarios must be written in {self._language.name}"
         return ""
 
@@ -192,3 +211,14 @@ class Generate(Stage[Proverb, Named, Unmatched, Scenario]):
                     )
                 )
         return tuple(made.values())
+
+
+def likely_story(text: str, language: Language) -> str:
+    """As much of `text`, over and over, as makes a story of middling length in the language.
+
+    That is the geometric mean of its bounds: models, and people, keep nearer to the lower one.
+    """
+    bounds, given = language.length, max(1, length(text, language))
+    wanted = round(math.sqrt(bounds.min * bounds.max))
+    whole = " ".join([text] * (wanted // given + 1))
+    return whole[: len(text) * wanted // given]

@@ -11,12 +11,14 @@ from adage.language import Language
 from adage.models.ask import ask, object_schema
 from adage.models.base import ChatModel, ChatRequest, Message
 from adage.records import Proverb, Theme, seal
-from adage.stage import Dropped, Estimate, Kept, Outcome, Stage
+from adage.stage import Dropped, Estimate, Exchange, Kept, Outcome, Stage
 from adage.stages.hand import HandTheme, Named, Unmatched, unmatched, unmatched_remark
 from adage.stages.prompt import prompt_hash, render
 
 SCHEMA = object_schema(theme={"type": "string", "description": "English theme label, one to four words, lower case"})
 _MAX_LABEL = 60
+_LIKELY = '{"theme": "patience and hope"}'
+"""A reply of the usual length."""
 
 
 class ThemeAnswer(msgspec.Struct):
@@ -32,7 +34,6 @@ class Label(Stage[Proverb, Named, Unmatched, Proverb]):
     number = "2a"
     version = 1
     plannable = True
-    reply_tokens = 20
     row = Proverb
     slim = Named
     context = Unmatched
@@ -70,11 +71,15 @@ class Label(Stage[Proverb, Named, Unmatched, Proverb]):
         """Lines of the themes file that were of no use."""
         return unmatched_remark("proverbs of the themes file are not in the corpus", context.references)
 
-    def prompt(self, row: Proverb) -> Sequence[Message]:
+    def prompt(self, row: Proverb) -> tuple[Message, ...]:
         """The messages sent for a proverb."""
         return render(
             "label", unit=self._unit, language=self._language.name, text=row.text, explanation=row.explanation
         )
+
+    def exchanges(self, row: Proverb) -> Sequence[Exchange]:
+        """One call."""
+        return (Exchange(messages=self.prompt(row), reply=_LIKELY),)
 
     def requests(self, row: Proverb, context: Unmatched, attempt: int) -> Sequence[ChatRequest]:  # noqa: ARG002
         """The labelling request, where the model is asked."""

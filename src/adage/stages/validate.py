@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -16,13 +17,15 @@ from adage.models.ask import ask, object_schema
 from adage.models.base import ChatModel, ChatRequest, Message
 from adage.recipe import Validate as ValidateRecipe
 from adage.records import Check, Item, Option, Record, digest, seal
-from adage.stage import Dropped, Estimate, Kept, Outcome, Stage
+from adage.stage import Dropped, Estimate, Exchange, Kept, Outcome, Stage
 from adage.stages.prompt import prompt_hash, render
 
 CRITERIA = ("fits", "plausible", "fluent")
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _REASON_LENGTH = 80
-_LETTER = re.compile(r"\W*([A-Za-z])(?:\W|$)")
+_LIKELY = '{"fits": ["A"], "plausible": true, "fluent": true, "reason": "A second option fits the story just as well."}'
+"""A reply of the usual length."""
+_WORD = re.compile(r"[^\W_]+")
 
 
 class JudgeAnswer(msgspec.Struct):
@@ -83,7 +86,6 @@ class Validate(Stage[Item, Slim, ValidateContext, Item]):
     number = "6"
     version = 1
     plannable = True
-    reply_tokens = 60
     row = Item
     slim = Slim
     context = ValidateContext
@@ -152,7 +154,11 @@ class Validate(Stage[Item, Slim, ValidateContext, Item]):
             for judge in self._judges
         ]
 
-    def prompt(self, row: Item) -> Sequence[Message]:
+    def exchanges(self, row: Item) -> Sequence[Exchange]:
+        """A call of the first judge; the others see the options in another order."""
+        return (Exchange(messages=self.prompt(row), reply=_LIKELY),)
+
+    def prompt(self, row: Item) -> tuple[Message, ...]:
         """The messages sent to the first judge."""
         return self._prompt(self._judges[0], *_shown(row))[0]
 
@@ -222,15 +228,16 @@ class Validate(Stage[Item, Slim, ValidateContext, Item]):
     async def _ask(self, judge: ChatModel, scenario: str, options: Sequence[str], attempt: int) -> list[Check]:
         """One judge's checks."""
         messages, order = self._prompt(judge, scenario, options)
+        dealt = [options[i] for i in order]
         answer, _ = await ask(
             judge,
             messages,
             self._schema(len(options)),
             JudgeAnswer,
             attempt=attempt,
-            object_to=lambda given: _objection(given, len(options)),
+            object_to=lambda given: _objection(given, dealt),
         )
-        picked = {order[LETTERS.index(_letter(entry))] for entry in answer.fits}
+        picked = {order[place] for entry in answer.fits for place in _places(entry, dealt)}
         shown = "fits: " + (", ".join(options[i] for i in sorted(picked)) or "none")
         reason = answer.reason[:_REASON_LENGTH]
         checks = [
@@ -244,7 +251,7 @@ class Validate(Stage[Item, Slim, ValidateContext, Item]):
 
     def _prompt(
         self, judge: ChatModel, scenario: str, options: Sequence[str]
-    ) -> tuple[Sequence[Message], Sequence[int]]:
+    ) -> tuple[tuple[Message, ...], Sequence[int]]:
         """Messages, and the order in which this judge sees the options (place → index)."""
         order = list(range(len(options)))
         random.Random(digest(self._seed, "order", judge.name, scenario, options)).shuffle(order)
@@ -270,16 +277,37 @@ class Validate(Stage[Item, Slim, ValidateContext, Item]):
         )
 
 
-def _letter(entry: str) -> str:
-    """The option letter that an entry of `fits` stands for (`B`, `b)`, `B: its text`), or nothing."""
-    found = _LETTER.match(entry)
-    return found[1].upper() if found else ""
+def _places(entry: str, options: Sequence[str]) -> set[int]:
+    """Places of the options that an entry of `fits` names, by letters, by text or both; empty where that is unclear.
+
+    >>> sorted(_places("A and c", ["Haste makes waste", "A stitch in time", "Let it lie"]))
+    [0, 2]
+    >>> _places("B) A stitch in time", ["Haste makes waste", "A stitch in time", "Let it lie"])
+    {1}
+    """
+    rest, told = _worded(entry), set()
+    for place in sorted(range(len(options)), key=lambda i: -len(options[i])):  # a text may be part of another
+        text = _worded(options[place])
+        if text.strip() and text in rest:
+            rest = rest.replace(text, " ")
+            told.add(place)
+    letters = [word.upper() for word in rest.split() if word != "and"]
+    if any(letter not in tuple(LETTERS[: len(options)]) for letter in letters):
+        return set()
+    named = set(map(LETTERS.index, letters))
+    return set() if told and named and told != named else told | named
 
 
-def _objection(answer: JudgeAnswer, n_options: int) -> str:
-    """What is wrong with a judge's answer: anything in `fits` but letters would be read as a verdict it is not."""
-    odd = [entry for entry in answer.fits if not _letter(entry) or _letter(entry) not in LETTERS[:n_options]]
-    return f"fits holds {odd[0][:_REASON_LENGTH]!r}, which is none of the letters {LETTERS[:n_options]}" if odd else ""
+def _worded(text: str) -> str:
+    """The words of a text in one spelling, with a space before and after each."""
+    return f" {' '.join(_WORD.findall(unicodedata.normalize('NFKC', text).casefold()))} "
+
+
+def _objection(answer: JudgeAnswer, options: Sequence[str]) -> str:
+    """What is wrong with a judge's answer: an unclear entry of `fits` would be read as a verdict it is not."""
+    odd = [entry for entry in answer.fits if not _places(entry, options)]
+    letters = LETTERS[: len(options)]
+    return f"fits must list letters out of {letters}, but holds {odd[0][:_REASON_LENGTH]!r}" if odd else ""
 
 
 def _shown(row: Item) -> tuple[str, list[str]]:

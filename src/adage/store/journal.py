@@ -193,10 +193,10 @@ class Journal:
         return [call.key for call in self.calls(model=model) if call.key not in keep]
 
     def verify(self) -> int:
-        """Check the file's structure and hash every request again; the number of calls.
+        """Check the file's structure, hash every request again and read every reply; the number of calls.
 
         Raises:
-            VerificationError: a request does not hash to its key.
+            VerificationError: a request does not hash to its key, or a row holds something else than request and reply.
         """
         with _journal_errors(self.path), self._lock:
             (found,) = self._reader.execute("PRAGMA integrity_check(1)").fetchone()
@@ -204,12 +204,11 @@ class Journal:
                 raise sqlite3.DatabaseError(found)
             count = 0
             for key, request, reply in self._reader.execute("SELECT key, request, reply FROM calls ORDER BY key"):
-                if (hashed := msgspec.json.decode(request, type=ChatRequest).key()) != key:
+                if fault := _fault_in(key, request, reply):
                     raise VerificationError(
-                        f"{self.path}: the call stored under {key!r} has a request that hashes to {hashed!r}",
+                        f"{self.path}: the call stored under {key!r} has {fault}",
                         hint="the journal was edited: restore a copy, or delete that row to make the call again",
                     )
-                _reply_decoder.decode(reply)
                 count += 1
             return count
 
@@ -269,6 +268,27 @@ class Journal:
         """The reply stored under a key, as the writing connection sees it."""
         (stored,) = self._writer.execute("SELECT reply FROM calls WHERE key = ?", (key,)).fetchone()
         return _reply_decoder.decode(stored)
+
+
+class _OnlyReply(ChatReply, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A reply, and nothing that is more or other than one."""
+
+
+_request_decoder = msgspec.json.Decoder(ChatRequest)
+_strict_decoder = msgspec.json.Decoder(_OnlyReply)
+
+
+def _fault_in(key: str, request: str, reply: str) -> str:
+    """What the call stored under `key` has that it should not have; empty where it is whole."""
+    try:
+        hashed = _request_decoder.decode(request).key()
+    except msgspec.MsgspecError as error:
+        return f"a request that is none: {error}"
+    try:
+        _strict_decoder.decode(reply)
+    except msgspec.MsgspecError as error:
+        return f"a reply that is none: {error}"
+    return "" if hashed == key else f"a request that hashes to {hashed!r}"
 
 
 def _tell(outcomes: list[tuple[Tell, ChatReply | StoreError]]) -> None:

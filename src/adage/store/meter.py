@@ -31,6 +31,8 @@ class Meter:
         self.exhausted = False
         """Whether a call has been refused; from then on all are."""
         self._in_flight = 0
+        self.must_know_costs = self._budget.tokens is not None or self._budget.usd is not None
+        """Whether what a call has cost decides whether there is another."""
 
     def begin(self) -> None:
         """Count one call that is about to be made.

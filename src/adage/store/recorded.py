@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -66,7 +67,8 @@ class RecordedChat:
 
     Identical requests in flight are sent once. A call goes on, and is stored, when those who wait for it are cancelled;
     `close` ends it. With `replay` the model is never called. `meter` is asked before each call; models of one build
-    share it. With `owed`, the model is not called either: what it would be asked is put there, for an offline batch.
+    share it, and where it limits tokens or money, no more than `concurrency` calls wait for their end. With `owed`, the
+    model is not called either: what it would be asked is put there, for an offline batch.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class RecordedChat:
         replay: bool = False,
         role: str = "request",
         meter: Meter | None = None,
+        concurrency: int = 16,
         price: Price | None = None,
         owed: dict[str, ChatRequest] | None = None,
     ) -> None:
@@ -87,6 +90,8 @@ class RecordedChat:
         self._replay = replay
         self._role = role
         self._meter = meter or Meter()
+        self._begun = asyncio.Semaphore(concurrency) if self._meter.must_know_costs else nullcontext()
+        """What bounds the calls that are begun while it is not known what they cost."""
         self._price = price
         self._owed = owed
         self._asked: dict[str, _Asked] = {}
@@ -196,6 +201,12 @@ class RecordedChat:
                 answer.set_result(outcome)
 
     async def _call(self, key: str, request: ChatRequest) -> None:
+        async with self._begun:
+            reply = await self._paid(request)
+        self._journal.store(key, request, reply, partial(self._settle, key))
+
+    async def _paid(self, request: ChatRequest) -> ChatReply:
+        """The model's reply, counted."""
         self._meter.begin()
         began = time.perf_counter()
         tokens, usd = 0, 0.0
@@ -206,7 +217,7 @@ class RecordedChat:
         finally:
             self._meter.end(tokens, usd)
         self.usage.add(reply, time.perf_counter() - began, self._price)
-        self._journal.store(key, request, reply, partial(self._settle, key))
+        return reply
 
 
 class RecordedEmbedder:
