@@ -34,24 +34,10 @@ class Spent(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Calls that these answer at the same time."""
 
 
-class TimedEngine(Engine):
-    """An engine that remembers when it began the rows of the present stage, and how many they are."""
-
-    began, rows = 0.0, 0
-
-    def outlook(
-        self, stage: AnyStage, source: Rows, context: Record, attempts: dict[str, int]
-    ) -> tuple[int, int | None]:
-        """As the engine's: the last that it does before the rows."""
-        self.rows, calls = super().outlook(stage, source, context, attempts)
-        self.began = time.monotonic()
-        return self.rows, calls
-
-
 class Accounts:
     """What the stages of a build have spent, beside what they were expected to spend."""
 
-    def __init__(self, engine: TimedEngine, cast: Cast, forecaster: Forecaster) -> None:
+    def __init__(self, engine: Engine, cast: Cast, forecaster: Forecaster) -> None:
         self._engine, self._cast, self._forecaster = engine, cast, forecaster
         self._before = cast.usage()
         self.spent: list[Spent] = []

@@ -16,12 +16,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from adage.accounts import Accounts, Spent, TimedEngine
+from adage.accounts import Accounts, Spent
 from adage.analysis.controls import Control
 from adage.cast import Cast, assemble, language_of
 from adage.corpus.read import ReadOptions, read
 from adage.corpus.source import source as read_source
-from adage.engine.run import AnyStage, Rows, StageOutput, Watcher
+from adage.engine.run import AnyStage, Engine, Rows, StageOutput, Watcher
 from adage.errors import LimitReached, RecipeError
 from adage.export.benchmark import write_benchmark
 from adage.forecast import Forecaster
@@ -184,7 +184,7 @@ async def build(
     controls: dict[str, list[Control]] = {}
 
     leave_owed = partial(_leave_owed, cast, path, batch_out)
-    engine = TimedEngine(run, cast.journal, watcher, max_failed=recipe.max_failed, before_writing=leave_owed)
+    engine = Engine(run, cast.journal, watcher, max_failed=recipe.max_failed, before_writing=leave_owed)
     accounts = Accounts(engine, cast, Forecaster(recipe, run.history()))
     error = ""
     try:

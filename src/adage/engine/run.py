@@ -6,6 +6,7 @@ import asyncio
 import collections
 import contextlib
 import itertools
+import time
 from array import array
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
 from pathlib import Path
@@ -126,6 +127,10 @@ class Engine:
         self._window, self._max_failed, self._before_writing = window, max_failed, before_writing
         self.announced: int | None = None
         """Calls that the present stage was expected to make; None before they are counted, and without models."""
+        self.rows = 0
+        """Rows of the present stage."""
+        self.began = 0.0
+        """When its first row was begun, by the monotonic clock."""
 
     async def run(self, stage: AnyStage, source: Rows, *, force: bool = False) -> StageState:
         """Bring one stage up to date.
@@ -146,10 +151,10 @@ class Engine:
         self._watcher.prepares(stage)
         previous = self._run.context(stage.folder, stage.context)
         context = await stage.prepare(source.read(stage.slim), previous)
-        rows, calls = self.outlook(stage, source, context, attempts)
-        self.announced = calls
+        self.rows, self.announced = self.outlook(stage, source, context, attempts)
+        self.began = time.monotonic()
         changes = ["retrying failed rows"] if old and current else changed(old.parts if old else None, parts)
-        self._watcher.starts(stage, rows, changes, calls)
+        self._watcher.starts(stage, self.rows, changes, self.announced)
         with atomic_folder(self._run.root / stage.folder) as folder:
             write_atomic(folder / "context.json", msgspec.json.encode(context, order="sorted"))
             counts, output = await self._apply(stage, source, context, attempts, folder)
