@@ -426,7 +426,9 @@ def test_failed_rows_give_exit_code_1(space: Workspace, served: FakeEndpoint) ->
 def test_an_interrupted_build_says_how_to_go_on(space: Workspace, served: FakeEndpoint) -> None:
     """Ctrl-C ends a build without a traceback, and what was answered by then is not asked again."""
     usual, before = served.reply, served.calls
-    command = [sys.executable, "-c", "from adage.cli import main; main()", "build", str(space.folder)]
+    # As from a terminal: whoever runs the tests in the background has them, and so their children, ignore the signal.
+    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    command = [sys.executable, "-c", f"{heed}; from adage.cli import main; main()", "build", str(space.folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
 
         def interrupting(body: dict[str, Any]) -> object:
