@@ -38,7 +38,7 @@ class Server:
                 await writer.drain()
                 if b"Connection: close" in answer:
                     return
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
             return
         finally:
             writer.close()
