@@ -60,6 +60,7 @@ async def talking(*answers, most_bytes=1 << 20, through=False):
     finally:
         await wire.close()
         listener.close()
+        await asyncio.sleep(0.01)  # older versions of aiohttp do not wait for the last connection to be gone
 
 
 async def test_a_connection_serves_many_exchanges_and_is_asked_in_plain_http():
