@@ -130,6 +130,7 @@ async def test_what_a_server_says_unasked_is_no_answer():
         await asyncio.sleep(0.05)
     await wire.close()
     listener.close()
+    await asyncio.sleep(0.01)
 
 
 async def test_a_server_that_changes_the_protocol_is_not_waited_for():
