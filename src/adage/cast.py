@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -122,7 +122,7 @@ def assemble(
             journal,
             replay=replay,
             meter=meter,
-            concurrency=concurrency_of(recipe, name),
+            concurrency=calls_at_once(recipe, [name]),
             price=price_of(recipe, name),
             owed=owed.get(name),
         )
@@ -202,12 +202,16 @@ def endpoints_of(recipe: Recipe, name: str) -> list[tuple[str, Endpoint]]:
     return [(member, part) for member in members if isinstance(part := recipe.models[member], Endpoint)]
 
 
-def concurrency_of(recipe: Recipe, name: str) -> int:
-    """Calls that a model answers at once; 1 for one that has nothing to say about it."""
-    model = recipe.models[name]
-    if isinstance(model, Local):
-        return model.slots
-    return sum(part.concurrency for _, part in endpoints_of(recipe, name)) or 1
+def calls_at_once(recipe: Recipe, names: Iterable[str]) -> int:
+    """Calls that these models answer at the same time; those at one address and key share their places."""
+    places: dict[object, int] = {}
+    for name in names:
+        model = recipe.models[name]
+        if isinstance(model, Local):
+            places[name] = model.slots
+        for _, part in endpoints_of(recipe, name):
+            places[_address(part)] = max(part.concurrency, places.get(_address(part), 0))
+    return sum(places.values()) or 1
 
 
 def shared_limits(recipe: Recipe) -> dict[Address, Limits]:

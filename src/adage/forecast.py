@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from adage.cast import endpoints_of, open_model, price_of
+from adage.cast import calls_at_once, endpoints_of, open_model, price_of
 from adage.engine.run import AnyStage
 from adage.errors import MissingExtra, ModelError
 from adage.models.base import Message
@@ -124,16 +124,8 @@ class Forecaster:
         return tuple(ids)
 
     def at_once(self, stage: AnyStage) -> int:
-        """Calls of a stage that its models answer at the same time; those at one address and key share their places."""
-        places: dict[object, int] = {}
-        for name in models_of(stage, self._recipe):
-            model = self._recipe.models[name]
-            if isinstance(model, Local):
-                places[name] = model.slots
-            for _, part in endpoints_of(self._recipe, name):
-                address = part.base_url.rstrip("/"), part.key_env
-                places[address] = max(part.concurrency, places.get(address, 0))
-        return sum(places.values()) or 1
+        """Calls of a stage that its models answer at the same time."""
+        return calls_at_once(self._recipe, models_of(stage, self._recipe))
 
     async def close(self) -> None:
         """Let go of the models whose tokenizers were used."""

@@ -25,7 +25,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 R = TypeVar("R", bound="Sealed")
 
 _canonical = msgspec.json.Encoder(order="sorted")
-_replace = msgspec.structs.replace
 
 
 def digest(*parts: object, size: int = 16) -> str:
@@ -142,12 +141,12 @@ class Sealed(Record, frozen=True, kw_only=True):
 
 def seal(record: R) -> R:
     """The record with `row_hash` computed over all its other fields."""
-    return _replace(record, row_hash=content_hash(record))
+    return msgspec.structs.replace(record, row_hash=content_hash(record))
 
 
 def content_hash(record: Sealed) -> str:
     """BLAKE2b-128 (32 hex digits) over the canonical JSON of every field but `row_hash`."""
-    bare = _replace(record, row_hash="") if record.row_hash else record
+    bare = msgspec.structs.replace(record, row_hash="") if record.row_hash else record
     return blake2b(_canonical.encode(bare), digest_size=16).hexdigest()
 
 
