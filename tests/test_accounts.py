@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from ruamel.yaml import YAML
 
 from adage.builder import Built
 from adage.errors import AdageError, LimitReached, RequestRejected, TooManyFailures
@@ -18,14 +17,6 @@ async def server():
     """An endpoint with the scripted replies."""
     async with FakeEndpoint() as server:
         yield server
-
-
-def edit(space: Workspace, **changes: object) -> None:
-    """Change top-level keys of the recipe."""
-    yaml = YAML()
-    recipe = yaml.load(space.recipe_file.read_text(encoding="utf-8"))
-    recipe.update(changes)
-    space.write_recipe(recipe)
 
 
 async def failing(space: Workspace, fault: type[AdageError]) -> Built:
@@ -84,7 +75,7 @@ async def test_a_plan_changes_no_artefact(tmp_path, server):
 async def test_a_spent_budget_is_accounted_for(tmp_path, server):
     """What was called before the limit, beside the plan of the whole stage."""
     space = workspace(tmp_path / "mine", server.url)
-    edit(space, budget={"calls": 12})
+    space.edit(budget={"calls": 12})
     label = (await failing(space, LimitReached)).spent[-1]
     assert (label.stage, label.announced, label.calls) == ("label", 30, 12)
     assert label.planned is not None
@@ -107,7 +98,7 @@ async def test_failures_are_accounted_for(tmp_path, server):
 async def test_nothing_is_told_where_no_stage_was_begun(tmp_path, server):
     """An error of the recipe, for instance, needs no account."""
     space = workspace(tmp_path / "mine", server.url)
-    edit(space, generate={"n": 1, "scenarios": "not-there.jsonl"})
+    space.edit(generate={"n": 1, "scenarios": "not-there.jsonl"})
     told: list[Built] = []
     with pytest.raises(AdageError):
         await space.abuild(report=told.append)

@@ -89,15 +89,6 @@ def built(tmp_path_factory: pytest.TempPathFactory, served: FakeEndpoint) -> Wor
     return made
 
 
-def edit(space: Workspace, **changes: object) -> None:
-    """Change keys of the recipe."""
-    yaml = YAML()
-    recipe = yaml.load(space.recipe_file.read_text(encoding="utf-8"))
-    recipe.update(changes)
-    with space.recipe_file.open("w", encoding="utf-8") as handle:
-        yaml.dump(recipe, handle)
-
-
 def refused(result: subprocess.CompletedProcess[str], *expected: str, code: int = 2) -> None:
     """Assert a clear message on standard error, the exit code, and no traceback."""
     assert result.returncode == code, result.stdout + result.stderr
@@ -224,7 +215,7 @@ def test_a_bad_recipe_is_refused_and_writes_nothing(
     space: Workspace, changes: dict[str, object], expected: tuple[str, ...]
 ) -> None:
     """Every fault in a recipe is named with its place; nothing is written and nothing is called."""
-    edit(space, **changes)
+    space.edit(**changes)
     before = sorted(space.folder.rglob("*"))
     refused(adage("build", space.folder), *expected)
     assert sorted(space.folder.rglob("*")) == before
@@ -232,7 +223,7 @@ def test_a_bad_recipe_is_refused_and_writes_nothing(
 
 def test_all_faults_of_a_recipe_are_told_at_once(space: Workspace) -> None:
     """Two faults give two lines, each with the line of the file."""
-    edit(space, seed="many", nonsense=1)
+    space.edit(seed="many", nonsense=1)
     result = adage("build", space.folder)
     refused(result, "2 fault(s)", "seed", "'many'", "nonsense")
     assert len(re.findall(r"recipe\.yaml:\d+:", result.stderr)) == 2
@@ -243,7 +234,7 @@ def test_a_line_of_a_hand_file_that_does_not_fit_is_named(space: Workspace) -> N
     (space.folder / "themes.jsonl").write_text(
         '{"proverb": "The fox", "theme": "guile"}\n{"proverb": 3}\n', encoding="utf-8"
     )
-    edit(space, cluster={"themes": "themes.jsonl"})
+    space.edit(cluster={"themes": "themes.jsonl"})
     refused(adage("build", space.folder), "themes.jsonl:2", "proverb, theme, by", '{"proverb": 3}')
 
 
@@ -455,13 +446,13 @@ def test_an_interrupted_build_says_how_to_go_on(space: Workspace, served: FakeEn
 
 def test_a_budget_ends_with_its_figures_and_exit_code_3(space: Workspace) -> None:
     """Whoever reads the last line knows what was spent and how to go on."""
-    edit(space, budget={"calls": 10})
+    space.edit(budget={"calls": 10})
     refused(adage("build", space.folder), "10 of 10 calls", "run the same command again", code=3)
 
 
 def test_what_was_spent_is_told_however_a_build_ends(space: Workspace) -> None:
     """The account stands before the error, and `--json` prints its object beside it; the next plan knows the time."""
-    edit(space, budget={"calls": 10})
+    space.edit(budget={"calls": 10})
     stopped = adage("build", space.folder)
     assert re.search(r"label +planned +30 .*\n +true +10 ", stopped.stdout)
     refused(stopped, "10 of 10 calls", code=3)

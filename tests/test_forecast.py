@@ -14,22 +14,10 @@ from adage.cast import assemble
 from adage.forecast import BYTES_PER_TOKEN, Forecast, Forecaster, models_of, sampled
 from adage.pipeline import read_by_hand, stages
 from adage.planner import likely_items
-from adage.records import Proverb
+from material import proverb
 from workspace import Workspace, workspace
 
-ROWS = [
-    Proverb(
-        id=f"p{n}",
-        language="en",
-        text=f"Number {n}.",
-        key="k",
-        explanation="Said of it.",
-        group="g",
-        source_id="s",
-        place="p:1",
-    )
-    for n in range(20)
-]
+ROWS = [proverb(f"Number {n}.", explanation="Said of it.") for n in range(20)]
 
 
 def space_of(tmp_path, **model: Any) -> Workspace:

@@ -8,8 +8,8 @@ import pytest
 
 from adage.language import load
 from adage.planner import likely_items, plan
-from adage.records import Proverb
 from endpoint import FakeEndpoint
+from material import proverb
 from workspace import workspace
 
 needs_gemma = pytest.mark.skipif(
@@ -80,19 +80,7 @@ async def test_a_plan_learns_from_the_builds_of_its_run(tmp_path):
 
 def test_likely_items_are_as_long_as_real_ones():
     """A story within the language's bounds, the gold first, and as many options as an item has."""
-    proverbs = [
-        Proverb(
-            id=f"p{n}",
-            language="en",
-            text=f"Number {n}",
-            key="k",
-            explanation="Said of it.",
-            group="g",
-            source_id="s",
-            place="p:1",
-        )
-        for n in range(5)
-    ]
+    proverbs = [proverb(f"Number {n}", explanation="Said of it.") for n in range(5)]
     items = likely_items(proverbs, load("en"))
     assert [[option.text[-1] for option in item.options] for item in items[-2:]] == [list("3401"), list("4012")]
     assert all(30 <= len(item.scenario.split()) <= 90 for item in items)

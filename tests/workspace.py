@@ -66,6 +66,12 @@ class Workspace:
         with self.recipe_file.open("w", encoding="utf-8") as handle:
             YAML().dump(recipe, handle)
 
+    def edit(self, **changes: object) -> None:
+        """Change top-level keys of the recipe."""
+        recipe = YAML().load(self.recipe_file.read_text(encoding="utf-8"))
+        recipe.update(changes)
+        self.write_recipe(recipe)
+
     def recipe(self) -> Recipe:
         """The recipe as loaded."""
         return load_recipe(self.folder)
